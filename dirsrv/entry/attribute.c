@@ -4,8 +4,7 @@
 
 #include <errno.h>
 #include <slab/malloc.h>
-
-#include "text.h"
+#include <string.h>
 
 void source_begin(struct source *source, struct dirsrv_entry_pool *pool, size_t attributes,
 		  size_t values)
@@ -63,13 +62,17 @@ struct dirsrv_attribute *attribute_make(struct source *source, const char *type,
 	return attribute;
 }
 
-/* Create a value with these bytes and this hash. */
-static bool append_hashed(struct source *source, struct dirsrv_attribute *attribute,
-			  const void *data, size_t length, uint32_t hash)
+bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
+		      size_t length)
 {
-	struct dirsrv_value *value = supply_take(&source->values);
+	struct dirsrv_value *value;
 	char *to;
 
+	if (length > DIRSRV_VALUE_MAX) {
+		errno = EINVAL;
+		return false;
+	}
+	value = supply_take(&source->values);
 	if (!value)
 		return false;
 	to = value->at.small;
@@ -83,7 +86,6 @@ static bool append_hashed(struct source *source, struct dirsrv_attribute *attrib
 		memcpy(to, data, length);
 	value->next = NULL;
 	value->length = (uint32_t)length;
-	value->hash = hash;
 	if (attribute->last)
 		attribute->last->next = value;
 	else
@@ -92,16 +94,6 @@ static bool append_hashed(struct source *source, struct dirsrv_attribute *attrib
 	attribute->count++;
 	attribute->bytes += sizeof(*value) + (length > VALUE_INLINE ? length : 0);
 	return true;
-}
-
-bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
-		      size_t length)
-{
-	if (length > DIRSRV_VALUE_MAX) {
-		errno = EINVAL;
-		return false;
-	}
-	return append_hashed(source, attribute, data, length, (uint32_t)text_hash(data, length));
 }
 
 struct dirsrv_attribute *attribute_copy(struct source *source,
@@ -117,7 +109,7 @@ struct dirsrv_attribute *attribute_copy(struct source *source,
 	if (!copy)
 		return NULL;
 	for (const struct dirsrv_value *v = attribute->first; v; v = v->next)
-		if (!append_hashed(source, copy, value_data(v), v->length, v->hash)) {
+		if (!attribute_append(source, copy, value_data(v), v->length)) {
 			attributes_free(source->pool, copy);
 			return NULL;
 		}
@@ -211,18 +203,4 @@ struct dirsrv_bytes dirsrv_value_data(const struct dirsrv_value *value)
 	struct dirsrv_bytes bytes = {.data = value_data(value), .length = value->length};
 
 	return bytes;
-}
-
-bool dirsrv_attribute_has(const struct dirsrv_attribute *attribute, const void *data, size_t length)
-{
-	uint32_t hash;
-
-	if (length > DIRSRV_VALUE_MAX)
-		return false;
-	hash = (uint32_t)text_hash(data, length);
-	for (const struct dirsrv_value *v = attribute->first; v; v = v->next)
-		if (v->hash == hash && v->length == length &&
-		    (!length || memcmp(value_data(v), data, length) == 0))
-			return true;
-	return false;
 }

@@ -241,32 +241,3 @@ const struct dirsrv_attribute *dirsrv_entry_find(const struct dirsrv_entry *entr
 		attribute = dirsrv_attribute_next(attribute);
 	return attribute;
 }
-
-/* Does `attribute` have all values of `other`? A value may occur twice, so the caller compares both
- * ways. */
-static bool has_values(const struct dirsrv_attribute *attribute,
-		       const struct dirsrv_attribute *other)
-{
-	for (const struct dirsrv_value *v = other->first; v; v = v->next)
-		if (!dirsrv_attribute_has(attribute, value_data(v), v->length))
-			return false;
-	return true;
-}
-
-static bool has_attributes(const struct dirsrv_entry *entry, const struct dirsrv_entry *other)
-{
-	for (const struct dirsrv_attribute *a = dirsrv_entry_first(other); a;
-	     a = dirsrv_attribute_next(a)) {
-		const struct dirsrv_attribute *mine =
-			dirsrv_entry_find(entry, dirsrv_attribute_type(a, NULL), a->type_length);
-
-		if (!mine || mine->count != a->count || !has_values(mine, a))
-			return false;
-	}
-	return true;
-}
-
-bool dirsrv_entry_equal(const struct dirsrv_entry *a, const struct dirsrv_entry *b)
-{
-	return dirsrv_dn_equal(a->dn, b->dn) && has_attributes(a, b) && has_attributes(b, a);
-}

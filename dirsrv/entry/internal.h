@@ -37,7 +37,6 @@ struct dirsrv_value {
 		char small[VALUE_INLINE];
 	} at;
 	uint32_t length;
-	uint32_t hash;
 };
 
 /* Once an attribute is published, only `next` changes, under the entry's lock. */

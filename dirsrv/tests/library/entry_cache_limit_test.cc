@@ -122,22 +122,6 @@ TEST_F(EntryCacheTest, OthersGoForAChange)
 	dirsrv_entry_put(entry);
 }
 
-TEST_F(EntryCacheTest, OthersGoForAReplacement)
-{
-	struct dirsrv_entry *fresh = make_numbered(pool, 99, 1);
-
-	create(100 * size_of(7));
-	for (unsigned i = 0; i < 100; i++)
-		ASSERT_EQ(add(i), 0);
-	ASSERT_TRUE(look(99));
-	ASSERT_EQ(replace(fresh, "photo", {std::string(50 * size_of(7), 'p')}), 0);
-	dirsrv_entry_put(dirsrv_entry_cache_replace(cache, fresh));
-	EXPECT_LE(stats().bytes, stats().limit);
-	EXPECT_GT(stats().evicts, 0u);
-	EXPECT_TRUE(look(99));
-	dirsrv_entry_put(fresh);
-}
-
 TEST_F(EntryCacheTest, BucketsFollowWhatIsKnown)
 {
 	EXPECT_EQ(cache_buckets(1 << 30, 0), 1u << 19);
@@ -207,14 +191,6 @@ protected:
 		return found;
 	}
 };
-
-TEST_F(ScanTest, ASearchThroughTenTimesTheCacheLeavesTheHotSet)
-{
-	use_last_freed(0, hot);
-	for (unsigned i = 1000; i < 1000 + 10 * capacity; i++)
-		fetch(i);
-	EXPECT_EQ(present(0, hot), hot);
-}
 
 TEST_F(ScanTest, SearchesTimeAndAgainLeaveTheHotSet)
 {

@@ -102,17 +102,6 @@ TEST_F(OperationTest, RoomIsZeroFirstAndThenAsItsLastUserLeftIt)
 	dirsrv_operation_put(operation);
 }
 
-TEST_F(OperationTest, TheLockIsConstructedAndFree)
-{
-	for (int life = 0; life < 3; life++) {
-		struct dirsrv_operation *operation = create();
-
-		dirsrv_operation_lock(operation);
-		dirsrv_operation_unlock(operation);
-		dirsrv_operation_put(operation);
-	}
-}
-
 TEST_F(OperationTest, ThePblockIsTheServers)
 {
 	struct dirsrv_operation *operation = create();
@@ -120,6 +109,8 @@ TEST_F(OperationTest, ThePblockIsTheServers)
 
 	dirsrv_operation_set_pblock(operation, pblock);
 	EXPECT_EQ(dirsrv_operation_pblock(operation), pblock);
+	dirsrv_operation_lock(operation); /* it is constructed, and free in each life */
+	dirsrv_operation_unlock(operation);
 	dirsrv_operation_put(operation);
 	operation = create_in_place_of(operation, 2);
 	EXPECT_EQ(dirsrv_operation_pblock(operation), nullptr);
@@ -172,26 +163,9 @@ TEST_F(OperationTest, AHandleOfTwoOperationsFindsNeither)
 	EXPECT_EQ(dirsrv_operation_acquire({first.operation, second.generation}), nullptr);
 	EXPECT_EQ(dirsrv_operation_acquire({first.operation, 0}), nullptr);
 	EXPECT_EQ(dirsrv_operation_acquire({nullptr, second.generation}), nullptr);
+	EXPECT_EQ(dirsrv_operation_acquire({nullptr, 0}), nullptr);
 	dirsrv_operation_put(one);
 	dirsrv_operation_put(other);
-}
-
-TEST_F(OperationTest, AHandleIsStoredAndLoadedWhole)
-{
-	struct dirsrv_operation *operation = create();
-	const struct dirsrv_operation_handle handle = dirsrv_operation_handle_of(operation);
-	struct dirsrv_operation_handle place = {};
-
-	dirsrv_operation_handle_store(&place, handle);
-	EXPECT_EQ(place.operation, operation);
-	EXPECT_EQ(dirsrv_operation_handle_load(&place).operation, operation);
-	EXPECT_EQ(dirsrv_operation_handle_load(&place).generation, handle.generation);
-	dirsrv_operation_put(operation);
-}
-
-TEST_F(OperationTest, AHandleOfZerosFindsNothing)
-{
-	EXPECT_EQ(dirsrv_operation_acquire({nullptr, 0}), nullptr);
 }
 
 TEST_F(OperationTest, AFreeOperationKeepsAllThatItHad)

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parameters of pblocks for tests: all of them as the header documents them, and values
- * of every type that can be distinguished.
+ * of every type that can be distinguished. The memory of pblocks, and allocations that fail.
  */
 #ifndef TESTS_DIRSRV_PBLOCK_PARAMETERS_H
 #define TESTS_DIRSRV_PBLOCK_PARAMETERS_H
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
 #include <slab/dirsrv/pblock.h>
 #include <slab/malloc.h>
+#include <slab/stats.h>
 
 namespace pblock_test
 {
@@ -238,6 +243,68 @@ inline bytes get_value(Slapi_PBlock *pb, const parameter &p)
 	if (first.result || second.result)
 		return "get failed";
 	return first.value == second.value ? first.value : "left the variable untouched";
+}
+
+/* What is allocated from caches whose names begin like this. */
+struct usage {
+	const char *caches;
+	std::size_t objects, bytes;
+};
+
+inline usage usage_of(const char *caches)
+{
+	usage sum = {caches, 0, 0};
+
+	slab_for_each_cache(
+		[](struct slab_cache *cache, void *arg) {
+			auto *total = static_cast<usage *>(arg);
+			struct slab_stats stats = {};
+
+			stats.struct_size = sizeof(stats);
+			EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
+			if (!std::strncmp(stats.name, total->caches, std::strlen(total->caches))) {
+				total->objects += stats.objects;
+				total->bytes += stats.objects * stats.object_size;
+			}
+			return 0;
+		},
+		&sum);
+	return sum;
+}
+
+/* Pblocks, their parts and their strings. */
+inline std::size_t allocations()
+{
+	return usage_of("pblock").objects + usage_of("size-").objects;
+}
+
+/* The n-th allocation from now on fails, until the end; the first one is 1. */
+class failing_allocation
+{
+public:
+	explicit failing_allocation(unsigned n)
+	{
+		const std::string spec = "cache=*,times=1,interval=" + std::to_string(n);
+
+		EXPECT_EQ(slab_set_fail(spec.c_str()), 0);
+		errno = 0;
+	}
+	bool end(bool done)
+	{
+		EXPECT_EQ(errno, done ? 0 : ENOMEM);
+		slab_set_fail(nullptr);
+		return done;
+	}
+};
+
+/* Calls the function, whose first, second, … allocation fails, until it succeeds. */
+template <typename Function> void with_failing_allocations(Function function)
+{
+	unsigned n = 1;
+
+	while (!function(n) && n < 100)
+		n++;
+	EXPECT_LT(n, 100u);
 }
 
 } // namespace pblock_test

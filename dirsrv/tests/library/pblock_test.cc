@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pblock does with each of its parameters, whatever its layout: this file is
- * linked with the flat pblock and with the split one.
+ * What a pblock does with each of its parameters, and how much memory it takes, counted by the
+ * caches. (The flat pblock is tried by pblock-replay-v1.)
  */
 #include <cerrno>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <slab/debug.h>
 #include <slab/stats.h>
 
-#include "pblock_memory.h"
 #include "pblock_parameters.h"
 
 using namespace pblock_test;
@@ -102,14 +103,6 @@ TEST_P(each_parameter, has_its_default_when_nothing_was_set)
 	EXPECT_EQ(get_value(pb, p), default_of(p));
 }
 
-TEST_P(each_parameter, is_got_as_it_was_set)
-{
-	pblock pb;
-
-	EXPECT_EQ(set_value(pb, p, 0), 0);
-	EXPECT_EQ(get_value(pb, p), value_of(p, 0));
-}
-
 TEST_P(each_parameter, changes_no_other_one)
 {
 	pblock pb;
@@ -141,32 +134,6 @@ TEST_P(each_parameter, takes_null_as_a_value_or_not_at_all)
 	EXPECT_EQ(set_value(pb, p, 1), 0);
 	EXPECT_EQ(slapi_pblock_set(pb, p.number, nullptr), takes_null(p) ? 0 : -1);
 	EXPECT_EQ(get_value(pb, p), takes_null(p) ? default_of(p) : value_of(p, 1));
-}
-
-TEST_P(each_parameter, needs_no_memory_to_be_set_to_its_default)
-{
-	pblock pb;
-	std::size_t ever = allocations_ever();
-
-	EXPECT_EQ(set_default(pb, p), 0);
-	EXPECT_EQ(allocations_ever(), ever);
-	EXPECT_EQ(get_value(pb, p), default_of(p));
-	EXPECT_EQ(set_value(pb, p, 0), 0);
-	EXPECT_EQ(set_default(pb, p), 0);
-	EXPECT_EQ(get_value(pb, p), default_of(p));
-}
-
-TEST_P(each_parameter, is_forgotten_by_init)
-{
-	pblock pb;
-	std::size_t memory = allocations();
-
-	EXPECT_EQ(set_value(pb, p, 0), 0);
-	slapi_pblock_init(pb);
-	EXPECT_EQ(allocations(), memory);
-	EXPECT_EQ(get_value(pb, p), default_of(p));
-	EXPECT_EQ(set_value(pb, p, 1), 0);
-	EXPECT_EQ(get_value(pb, p), value_of(p, 1));
 }
 
 TEST_P(each_parameter, of_a_destroyed_pblock_is_not_seen_in_the_next)
@@ -209,62 +176,34 @@ TEST_P(each_parameter, of_a_clone_is_its_own)
 	slapi_pblock_destroy(clone);
 }
 
-TEST_P(each_parameter, keeps_its_default_when_there_is_no_memory_to_set_it)
+TEST_P(each_parameter, needs_no_memory_to_be_set_to_its_default)
 {
 	pblock pb;
-	bool failed = true;
-
-	for (int n = 0; failed; n++) {
-		prepared_value value(p, 0);
-		failing_allocation failing(n);
-
-		errno = 0;
-		int result = value.set(pb);
-
-		failed = failing.stop();
-		EXPECT_EQ(result, failed ? -1 : 0);
-		EXPECT_EQ(errno, failed ? ENOMEM : 0);
-		EXPECT_EQ(get_value(pb, p), failed ? default_of(p) : value_of(p, 0));
-		expect_defaults_except(pb, p.number);
-	}
-}
-
-TEST_P(each_parameter, stays_when_there_is_no_memory_to_overwrite_it)
-{
-	pblock pb;
-
-	EXPECT_EQ(set_value(pb, p, 0), 0);
-	prepared_value value(p, 1);
-	failing_allocation failing(0);
-	bool copied = is_copied_in(p);
-
-	EXPECT_EQ(value.set(pb), copied ? -1 : 0);
-	EXPECT_EQ(failing.stop(), copied);
-	EXPECT_EQ(get_value(pb, p), value_of(p, copied ? 0 : 1));
-}
-
-TEST_P(each_parameter, stays_when_there_is_no_memory_for_a_clone)
-{
-	pblock pb;
-	bool failed = true;
-
-	EXPECT_EQ(set_value(pb, p, 0), 0);
 	std::size_t memory = allocations();
 
-	for (int n = 0; failed; n++) {
-		failing_allocation failing(n);
+	EXPECT_EQ(set_default(pb, p), 0);
+	EXPECT_EQ(allocations(), memory);
+	EXPECT_EQ(get_value(pb, p), default_of(p));
+	EXPECT_EQ(set_value(pb, p, 0), 0);
+	EXPECT_EQ(set_default(pb, p), 0);
+	EXPECT_EQ(get_value(pb, p), default_of(p));
+}
 
-		errno = 0;
-		Slapi_PBlock *clone = slapi_pblock_clone(pb);
+TEST_P(each_parameter, stays_when_there_is_no_memory_to_set_it)
+{
+	pblock pb;
 
-		failed = failing.stop();
-		if (failed) {
-			EXPECT_EQ(clone, nullptr);
-			EXPECT_EQ(errno, ENOMEM);
-			EXPECT_EQ(allocations(), memory);
-			EXPECT_EQ(get_value(pb, p), value_of(p, 0));
-		}
-		slapi_pblock_destroy(clone);
+	for (unsigned seed : {0u, 1u}) {
+		const bytes before = get_value(pb, p);
+
+		with_failing_allocations([&](unsigned n) {
+			prepared_value value(p, seed);
+			failing_allocation failing(n);
+			const bool done = failing.end(value.set(pb) == 0);
+
+			EXPECT_EQ(get_value(pb, p), done ? value_of(p, seed) : before);
+			return done;
+		});
 	}
 }
 
@@ -313,25 +252,20 @@ TEST(pblock_test, knows_no_other_number)
 	}
 }
 
-TEST(pblock_test, null_is_no_pblock)
+TEST(pblock_test, null_is_no_pblock_and_no_place_for_a_value)
 {
+	pblock pb;
+
 	for (const parameter &p : all_parameters()) {
 		struct slapi_pblock_address value = {};
 
 		EXPECT_EQ(slapi_pblock_get(nullptr, p.number, &value), -1) << p;
 		EXPECT_EQ(slapi_pblock_set(nullptr, p.number, &value), -1) << p;
+		EXPECT_EQ(slapi_pblock_get(pb, p.number, nullptr), -1) << p;
 	}
 	slapi_pblock_init(nullptr);
 	slapi_pblock_destroy(nullptr);
 	EXPECT_EQ(slapi_pblock_clone(nullptr), nullptr);
-}
-
-TEST(pblock_test, null_is_no_place_for_a_value)
-{
-	pblock pb;
-
-	for (const parameter &p : all_parameters())
-		EXPECT_EQ(slapi_pblock_get(pb, p.number, nullptr), -1) << p;
 }
 
 TEST(pblock_test, all_parameters_have_room_at_once)
@@ -370,50 +304,6 @@ TEST(pblock_test, its_size_grows_with_what_is_set_until_it_is_as_new)
 	EXPECT_EQ(slab_pblock_size(nullptr), 0u);
 }
 
-TEST(pblock_test, a_clone_has_everything)
-{
-	pblock pb;
-
-	set_all(pb, 0);
-	Slapi_PBlock *clone = slapi_pblock_clone(pb);
-
-	expect_all(clone, 0);
-	for (const parameter &p : all_parameters())
-		EXPECT_EQ(get_value(pb, p), moves(p) ? default_of(p) : value_of(p, 0)) << p;
-	slapi_pblock_destroy(clone);
-}
-
-TEST(pblock_test, nothing_changes_when_any_allocation_of_a_clone_fails)
-{
-	pblock pb;
-	bool failed = true;
-
-	set_all(pb, 0);
-	std::size_t memory = allocations();
-
-	for (int n = 0; failed; n++) {
-		failing_allocation failing(n);
-		Slapi_PBlock *clone = slapi_pblock_clone(pb);
-
-		failed = failing.stop();
-		EXPECT_EQ(clone == nullptr, failed);
-		if (failed) {
-			EXPECT_EQ(allocations(), memory);
-			expect_all(pb, 0);
-		}
-		slapi_pblock_destroy(clone);
-	}
-}
-
-TEST(pblock_test, new_returns_null_without_memory)
-{
-	failing_allocation failing(0);
-
-	errno = 0;
-	EXPECT_EQ(slapi_pblock_new(), nullptr);
-	EXPECT_EQ(errno, ENOMEM);
-}
-
 TEST(pblock_test, an_owned_string_can_be_set_again_as_it_is)
 {
 	pblock pb;
@@ -425,7 +315,7 @@ TEST(pblock_test, an_owned_string_can_be_set_again_as_it_is)
 	EXPECT_EQ(got, string);
 }
 
-TEST(pblock_test, a_copied_text_is_not_the_callers)
+TEST(pblock_test, a_copied_text_is_its_own_and_can_be_set_to_what_was_got)
 {
 	pblock pb;
 	char text[] = "no such object", *got = nullptr;
@@ -433,19 +323,43 @@ TEST(pblock_test, a_copied_text_is_not_the_callers)
 	EXPECT_EQ(slapi_pblock_set(pb, SLAPI_PB_RESULT_TEXT, text), 0);
 	text[0] = 'N';
 	EXPECT_EQ(slapi_pblock_get(pb, SLAPI_PB_RESULT_TEXT, &got), 0);
-	EXPECT_STREQ(got, "no such object");
-}
-
-TEST(pblock_test, a_copied_text_can_be_set_to_what_was_got)
-{
-	pblock pb;
-	char text[] = "no such object", *got = nullptr;
-
-	EXPECT_EQ(slapi_pblock_set(pb, SLAPI_PB_RESULT_TEXT, text), 0);
-	EXPECT_EQ(slapi_pblock_get(pb, SLAPI_PB_RESULT_TEXT, &got), 0);
 	EXPECT_EQ(slapi_pblock_set(pb, SLAPI_PB_RESULT_TEXT, got), 0);
 	EXPECT_EQ(slapi_pblock_get(pb, SLAPI_PB_RESULT_TEXT, &got), 0);
 	EXPECT_STREQ(got, "no such object");
+}
+
+/* --- memory ------------------------------------------------------------------------ */
+
+TEST(pblock_test, a_clone_is_whole_or_nothing_changes)
+{
+	pblock pb;
+
+	set_all(pb, 0);
+	const std::size_t memory = allocations();
+
+	with_failing_allocations([&](unsigned n) {
+		failing_allocation failing(n);
+		Slapi_PBlock *clone = slapi_pblock_clone(pb);
+
+		failing.end(clone != nullptr);
+		if (!clone) {
+			EXPECT_EQ(allocations(), memory);
+			expect_all(pb, 0);
+			return false;
+		}
+		expect_all(clone, 0);
+		slapi_pblock_destroy(clone);
+		return true;
+	});
+}
+
+TEST(pblock_test, without_memory_there_is_no_pblock)
+{
+	failing_allocation failing(1);
+	Slapi_PBlock *pb = slapi_pblock_new();
+
+	EXPECT_FALSE(failing.end(pb != nullptr));
+	EXPECT_EQ(pb, nullptr);
 }
 
 TEST(pblock_test, a_copy_that_has_no_memory_is_null)
@@ -456,23 +370,83 @@ TEST(pblock_test, a_copy_that_has_no_memory_is_null)
 		if (!is_copied_out(p))
 			continue;
 		EXPECT_EQ(set_value(pb, p, 0), 0);
-		char *got = const_cast<char *>("untouched");
-		failing_allocation failing(0);
+		with_failing_allocations([&](unsigned n) {
+			char *got = const_cast<char *>("untouched");
+			failing_allocation failing(n);
+			const bool done = failing.end(slapi_pblock_get(pb, p.number, &got) == 0);
 
-		errno = 0;
-		EXPECT_EQ(slapi_pblock_get(pb, p.number, &got), -1) << p;
-		EXPECT_TRUE(failing.stop()) << p;
-		EXPECT_EQ(errno, ENOMEM) << p;
-		EXPECT_EQ(got, nullptr) << p;
+			EXPECT_EQ(got != nullptr, done) << p;
+			slab_ch_free_string(&got);
+			return done;
+		});
 		EXPECT_EQ(get_value(pb, p), value_of(p, 0)) << p;
 	}
 }
 
-TEST(pblock_test, aliases_are_the_same_parameters)
+const parameter &parameter_of(int number)
 {
-	EXPECT_EQ(SLAPI_SEARCH_TARGET, SLAPI_TARGET_DN);
-	EXPECT_EQ(SLAPI_MODRDN_TARGET_SDN, SLAPI_TARGET_SDN);
-	EXPECT_EQ(SLAPI_ORIGINAL_TARGET, SLAPI_ORIGINAL_TARGET_DN);
+	for (const parameter &p : all_parameters())
+		if (p.number == number)
+			return p;
+	throw std::out_of_range("no such parameter");
+}
+
+/* What a pblock takes in which these were set. */
+usage of_pblock_with(const std::vector<int> &numbers)
+{
+	const usage before = usage_of("pblock");
+	pblock pb;
+
+	for (int number : numbers)
+		EXPECT_EQ(set_value(pb, parameter_of(number), 1), 0) << number;
+	const usage with = usage_of("pblock");
+
+	return {"", with.objects - before.objects, with.bytes - before.bytes};
+}
+
+TEST(pblock_test, nine_of_ten_pblocks_are_one_cache_line)
+{
+	const std::vector<int> numbers = {SLAPI_PLUGIN, SLAPI_PLUGIN_SYNTAX_FILTER_NORMALIZED,
+					  SLAPI_PLUGIN_DB_ENTRY_FN, SLAPI_PLUGIN_DB_REFERRAL_FN,
+					  SLAPI_PLUGIN_DB_RESULT_FN};
+	usage taken = of_pblock_with(numbers);
+
+	EXPECT_EQ(taken.objects, 1u);
+	EXPECT_EQ(taken.bytes, 64u);
+}
+
+TEST(pblock_test, a_search_takes_at_most_280_bytes)
+{
+	const std::vector<int> numbers = {3,   47,  51,  109, 110, 111, 112, 113, 114,  115,
+					  116, 117, 119, 130, 131, 132, 133, 191, 193,  194,
+					  195, 198, 214, 215, 216, 712, 860, 881, 1160, 1930};
+	usage taken = of_pblock_with(numbers);
+
+	EXPECT_EQ(taken.objects, 2u);
+	EXPECT_LE(taken.bytes, 280u);
+}
+
+TEST(pblock_test, its_size_is_what_the_caches_count)
+{
+	for (const parameter &p : all_parameters()) {
+		Slapi_PBlock *pb = slapi_pblock_new();
+		std::size_t without = usage_of("pblock").bytes - slab_pblock_size(pb);
+
+		EXPECT_EQ(set_value(pb, p, 1), 0) << p;
+		EXPECT_EQ(without + slab_pblock_size(pb), usage_of("pblock").bytes) << p;
+		slapi_pblock_destroy(pb);
+	}
+}
+
+TEST(pblock_test, reading_takes_no_memory)
+{
+	usage before = usage_of("pblock");
+	Slapi_PBlock *pb = slapi_pblock_new();
+
+	for (const parameter &p : all_parameters())
+		EXPECT_EQ(get_value(pb, p), default_of(p)) << p;
+	EXPECT_EQ(usage_of("pblock").objects, before.objects + 1);
+	slapi_pblock_destroy(pb);
 }
 
 } // namespace

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The slapi_ch_* names: what they promise beyond slab_ch_*, which malloc_test tries. */
 #include <cstdint>
-#include <cstring>
 #include <set>
 #include <string>
 
@@ -10,7 +9,6 @@
 #include <slab/debug.h>
 #include <slab/dirsrv/slapi_ch.h>
 #include <slab/malloc.h>
-#include <slab/nofail.h>
 #include <slab/pointer.h>
 
 #include "../../../tests/support/process.h"
@@ -20,12 +18,20 @@ using namespace slab_test;
 namespace
 {
 
-TEST(SlapiChTest, MemoryIsOfLibslab)
+TEST(SlapiChTest, EachDoesWhatItsNameSays)
 {
-	void *block = slapi_ch_malloc(100);
+	auto *block = static_cast<char *>(slapi_ch_malloc(100));
+	void *zeros = slapi_ch_calloc(10, 100), *aligned = slapi_ch_memalign(100, 4096);
+	char *copy = slapi_ch_strdup("content");
 
 	EXPECT_GE(slab_usable_size(block), 100u);
-	slab_mfree(block);
+	EXPECT_EQ(std::string(static_cast<char *>(zeros), 1000), std::string(1000, '\0'));
+	EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 4096, 0u);
+	copy = static_cast<char *>(slapi_ch_realloc(copy, 5000));
+	EXPECT_STREQ(copy, "content");
+	EXPECT_EQ(slapi_ch_strdup(nullptr), nullptr);
+	for (void *memory : {static_cast<void *>(block), zeros, aligned, static_cast<void *>(copy)})
+		slab_mfree(memory);
 }
 
 TEST(SlapiChTest, FreeClearsThePointer)
@@ -41,45 +47,6 @@ TEST(SlapiChTest, FreeClearsThePointer)
 	slapi_ch_free_string(&string);
 	slapi_ch_free(nullptr);
 	slapi_ch_free_string(nullptr);
-}
-
-TEST(SlapiChTest, CallocGivesZeros)
-{
-	void *block = slapi_ch_malloc(1000);
-
-	std::memset(block, 0xff, 1000);
-	slapi_ch_free(&block);
-	block = slapi_ch_calloc(10, 100);
-	for (unsigned i = 0; i < 1000; i++)
-		ASSERT_EQ(static_cast<char *>(block)[i], 0) << i;
-	slapi_ch_free(&block);
-}
-
-TEST(SlapiChTest, ReallocKeepsTheContent)
-{
-	auto *block = static_cast<char *>(slapi_ch_realloc(nullptr, 8));
-
-	std::memcpy(block, "content", 8);
-	block = static_cast<char *>(slapi_ch_realloc(block, 5000));
-	EXPECT_STREQ(block, "content");
-	slapi_ch_free_string(&block);
-}
-
-TEST(SlapiChTest, MemalignAligns)
-{
-	void *block = slapi_ch_memalign(100, 4096);
-
-	EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 4096, 0u);
-	slapi_ch_free(&block);
-}
-
-TEST(SlapiChTest, StrdupOfNullIsNull)
-{
-	char *string = slapi_ch_strdup("a string");
-
-	EXPECT_STREQ(string, "a string");
-	slapi_ch_free_string(&string);
-	EXPECT_EQ(slapi_ch_strdup(nullptr), nullptr);
 }
 
 /* What the functions write for a size of 0. */
@@ -102,38 +69,12 @@ TEST(SlapiChTest, ASizeOfZeroIsNullAndALine)
 		  "libslab: slapi_ch_memalign: a size of 0 is not allowed\n");
 	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_realloc(nullptr, 0), nullptr); }),
 		  "libslab: slapi_ch_malloc: a size of 0 is not allowed\n");
-}
-
-TEST(SlapiChTest, ReallocToASizeOfZeroKeepsTheBlock)
-{
 	char *block = slapi_ch_strdup("content");
 
 	EXPECT_EQ(lines_of([block] { EXPECT_EQ(slapi_ch_realloc(block, 0), block); }),
 		  "libslab: slapi_ch_realloc: a size of 0 is not allowed\n");
 	EXPECT_STREQ(block, "content");
 	slapi_ch_free_string(&block);
-}
-
-TEST(SlapiChTest, TheHandlerForAProcessWithoutMemoryServesThem)
-{
-	static unsigned calls;
-
-	slab_set_oom_handler(
-		[](const struct slab_oom *, void *) {
-			calls++;
-			return slab_set_fail(nullptr) == 0;
-		},
-		nullptr);
-	for (std::size_t size : {100u, 5000u, 100000u}) {
-		calls = 0;
-		ASSERT_EQ(slab_set_fail("interval=1,cache=size-*"), 0);
-		char *block = slapi_ch_malloc(size);
-		slab_set_fail(nullptr);
-		EXPECT_NE(block, nullptr);
-		EXPECT_EQ(calls, size <= SLAB_MALLOC_MAX_CACHED ? 1u : 0u) << size;
-		slapi_ch_free_string(&block);
-	}
-	slab_set_oom_handler(nullptr, nullptr);
 }
 
 /* The call site of the only object in the cache of 1,234 bytes. */

@@ -226,15 +226,6 @@ SLAB_API const struct dirsrv_value *dirsrv_value_next(const struct dirsrv_value 
 /* dirsrv_value_data: the bytes of a value, without a zero byte after them. */
 SLAB_API struct dirsrv_bytes dirsrv_value_data(const struct dirsrv_value *value);
 
-/* dirsrv_attribute_has: whether one of the values consists of these bytes. */
-SLAB_API bool dirsrv_attribute_has(const struct dirsrv_attribute *attribute, const void *data,
-				   size_t length);
-
-/* dirsrv_entry_equal: whether two entries have the same DN, and the same attributes with the
- * same values, in any order. The caller may read both. The function searches each value among
- * all values of its type: its time grows with the square of their number. */
-SLAB_API bool dirsrv_entry_equal(const struct dirsrv_entry *a, const struct dirsrv_entry *b);
-
 #ifdef __cplusplus
 }
 #endif
