@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * eviction: how many lookups hit, by the policy that chooses which entry goes.
+ * eviction POLICY: how many lookups hit, by the policy that chooses which entry goes.
  *
- *   eviction POLICY CASE [TRACE]
- *
- * A trace has a lookup on each line, a number in hexadecimal; without one, the lookups are
- * random, by Zipf's law with exponent 0.9. They are repeated with a search through
- * all entries after as many lookups as there are entries; hits are counted among the
- * other lookups. S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, and LRU
- * stand here. All entries have one size.
- * Prints case,size,metric,value: the size is that of the cache in percent of the entries, and the
- * value the hits in percent.
+ * The lookups are random, by Zipf's law with exponent 0.9. They are repeated with a search through
+ * all entries after as many lookups as there are entries; hits are counted among the other lookups.
+ * S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, and LRU stand here. All entries
+ * have one size. Prints case,size,metric,value: the size is that of the cache in percent of the
+ * entries, and the value the hits in percent.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,9 +18,9 @@
 #include "policy.h"
 
 #define ENTRY_BYTES ((size_t)1024)
-#define RANDOM_ENTRIES 20000u
-#define RANDOM_LOOKUPS 1000000u
-#define RANDOM_EXPONENT 0.9
+#define ENTRIES 20000u
+#define LOOKUPS 1000000u
+#define EXPONENT 0.9
 #define EXIT_USAGE 2
 
 static void *take(size_t count, size_t size)
@@ -57,68 +53,17 @@ static uint64_t random_number(void)
 	return random_state;
 }
 
-/* Lookups: numbers of entries, from 0 on. */
-
-struct lookups {
-	uint32_t *entry;
-	size_t count;
-	uint32_t entries;
-};
-
-/* The number of a key, in a table of keys and of their numbers. */
-static uint32_t number_of(uint64_t key, uint64_t *keys, uint32_t *numbers, size_t mask,
-			  uint32_t *entries)
+/* The numbers of the entries that are looked up. */
+static uint32_t *make_lookups(void)
 {
-	size_t at = key & mask;
+	uint32_t *lookups = take(LOOKUPS, sizeof(*lookups));
+	double *below = take(ENTRIES, sizeof(*below)), sum = 0;
 
-	key |= 1; /* 0 is no key */
-	while (keys[at] && keys[at] != key)
-		at = (at + 1) & mask;
-	if (!keys[at]) {
-		keys[at] = key;
-		numbers[at] = (*entries)++;
-	}
-	return numbers[at];
-}
-
-static struct lookups read_lookups(const char *path)
-{
-	struct lookups lookups = {NULL, 0, 0};
-	FILE *file = fopen(path, "r");
-	size_t lines = 0, slots;
-	uint32_t *numbers;
-	uint64_t *keys, key;
-
-	while (file && fscanf(file, "%" SCNx64, &key) == 1)
-		lines++;
-	if (!lines || fseek(file, 0, SEEK_SET)) {
-		fprintf(stderr, "eviction: \"%s\" has no lookups, or cannot be read twice\n", path);
-		exit(EXIT_FAILURE);
-	}
-	slots = power_of_two(2 * lines);
-	keys = take(slots, sizeof(*keys));
-	numbers = take(slots, sizeof(*numbers));
-	lookups.entry = take(lines, sizeof(*lookups.entry));
-	while (lookups.count < lines && fscanf(file, "%" SCNx64, &key) == 1)
-		lookups.entry[lookups.count++] =
-			number_of(key, keys, numbers, slots - 1, &lookups.entries);
-	fclose(file);
-	free(keys);
-	free(numbers);
-	return lookups;
-}
-
-static struct lookups random_lookups(void)
-{
-	struct lookups lookups = {take(RANDOM_LOOKUPS, sizeof(uint32_t)), RANDOM_LOOKUPS,
-				  RANDOM_ENTRIES};
-	double *below = take(RANDOM_ENTRIES, sizeof(*below)), sum = 0;
-
-	for (uint32_t i = 0; i < RANDOM_ENTRIES; i++)
-		below[i] = sum += pow(i + 1, -RANDOM_EXPONENT);
-	for (size_t n = 0; n < lookups.count; n++) {
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		below[i] = sum += pow(i + 1, -EXPONENT);
+	for (size_t n = 0; n < LOOKUPS; n++) {
 		double at = (double)(random_number() >> 11) / (double)(1ull << 53) * sum;
-		uint32_t low = 0, high = RANDOM_ENTRIES - 1;
+		uint32_t low = 0, high = ENTRIES - 1;
 
 		while (low < high) {
 			uint32_t middle = low + (high - low) / 2;
@@ -128,7 +73,7 @@ static struct lookups random_lookups(void)
 			else
 				high = middle;
 		}
-		lookups.entry[n] = low;
+		lookups[n] = low;
 	}
 	free(below);
 	return lookups;
@@ -138,7 +83,7 @@ static struct lookups random_lookups(void)
 
 struct cache {
 	const char *name;
-	void (*begin)(uint32_t entries, uint32_t capacity);
+	void (*begin)(uint32_t capacity);
 	bool (*look)(uint32_t number); /* true: a hit; else it is in the cache from now on */
 	void (*end)(void);
 };
@@ -149,12 +94,12 @@ static struct policy policy;
 static struct dirsrv_entry *entry;
 static struct dirsrv_dn *dn;
 
-static void fifo_begin(uint32_t entries, uint32_t most)
+static void fifo_begin(uint32_t most)
 {
 	capacity = most;
-	entry = take(entries, sizeof(*entry));
-	dn = take(entries, sizeof(*dn));
-	for (uint32_t i = 0; i < entries; i++) {
+	entry = take(ENTRIES, sizeof(*entry));
+	dn = take(ENTRIES, sizeof(*dn));
+	for (uint32_t i = 0; i < ENTRIES; i++) {
 		dn[i].hash = random_number();
 		entry[i].dn = &dn[i];
 		entry[i].charged = ENTRY_BYTES;
@@ -194,12 +139,12 @@ static void fifo_end(void)
 static uint32_t *ring, hand;
 static bool *present, *bit;
 
-static void clock_begin(uint32_t entries, uint32_t most)
+static void clock_begin(uint32_t most)
 {
 	capacity = most;
 	ring = take(most, sizeof(*ring));
-	present = take(entries, sizeof(*present));
-	bit = take(entries, sizeof(*bit));
+	present = take(ENTRIES, sizeof(*present));
+	bit = take(ENTRIES, sizeof(*bit));
 	used = hand = 0;
 }
 
@@ -232,13 +177,13 @@ static void clock_end(void)
 /* A list of entries, the last one used first; its head is behind the last entry. */
 static uint32_t *next, *previous, head;
 
-static void lru_begin(uint32_t entries, uint32_t most)
+static void lru_begin(uint32_t most)
 {
 	capacity = most;
-	next = take(entries + 1, sizeof(*next));
-	previous = take(entries + 1, sizeof(*previous));
-	present = take(entries, sizeof(*present));
-	head = next[entries] = previous[entries] = entries;
+	next = take(ENTRIES + 1, sizeof(*next));
+	previous = take(ENTRIES + 1, sizeof(*previous));
+	present = take(ENTRIES, sizeof(*present));
+	head = next[ENTRIES] = previous[ENTRIES] = ENTRIES;
 	used = 0;
 }
 
@@ -282,50 +227,44 @@ static const struct cache caches[] = {
 };
 
 /* Percent of the lookups. */
-static double hits(const struct cache *cache, const struct lookups *lookups, uint32_t most,
-		   bool searches)
+static double hits(const struct cache *cache, const uint32_t *lookups, uint32_t most, bool searches)
 {
 	size_t hit = 0;
 
-	cache->begin(lookups->entries, most);
-	for (size_t i = 0; i < lookups->count; i++) {
-		hit += cache->look(lookups->entry[i]);
-		if (!searches || i % lookups->entries != lookups->entries - 1)
+	cache->begin(most);
+	for (size_t i = 0; i < LOOKUPS; i++) {
+		hit += cache->look(lookups[i]);
+		if (!searches || i % ENTRIES != ENTRIES - 1)
 			continue;
-		for (uint32_t number = 0; number < lookups->entries; number++)
+		for (uint32_t number = 0; number < ENTRIES; number++)
 			cache->look(number);
 	}
 	cache->end();
-	return 100.0 * (double)hit / (double)lookups->count;
-}
-
-static void measure(const struct cache *cache, const char *name, const struct lookups *lookups)
-{
-	static const unsigned shares[] = {1, 5, 10, 20, 40, 80};
-
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		uint32_t most = lookups->entries * shares[i] / 100 + 1;
-
-		printf("%s,%u,hit_rate,%.1f\n", name, shares[i], hits(cache, lookups, most, false));
-		printf("%s+searches,%u,hit_rate,%.1f\n", name, shares[i],
-		       hits(cache, lookups, most, true));
-	}
+	return 100.0 * (double)hit / LOOKUPS;
 }
 
 int main(int argc, char **argv)
 {
+	static const unsigned shares[] = {1, 5, 10, 20, 40, 80};
 	const size_t count = sizeof(caches) / sizeof(caches[0]);
-	struct lookups lookups;
+	uint32_t *lookups;
 	size_t cache = 0;
 
 	while (argc > 1 && cache < count && strcmp(caches[cache].name, argv[1]) != 0)
 		cache++;
-	if ((argc != 3 && argc != 4) || cache == count) {
-		fprintf(stderr, "usage: eviction S3-FIFO|CLOCK|LRU CASE [TRACE]\n");
+	if (argc != 2 || cache == count) {
+		fprintf(stderr, "usage: eviction S3-FIFO|CLOCK|LRU\n");
 		return EXIT_USAGE;
 	}
-	lookups = argc == 4 ? read_lookups(argv[3]) : random_lookups();
-	measure(&caches[cache], argv[2], &lookups);
-	free(lookups.entry);
+	lookups = make_lookups();
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		uint32_t most = ENTRIES * shares[i] / 100;
+
+		printf("zipf,%u,hit_rate,%.1f\n", shares[i],
+		       hits(&caches[cache], lookups, most, false));
+		printf("zipf+searches,%u,hit_rate,%.1f\n", shares[i],
+		       hits(&caches[cache], lookups, most, true));
+	}
+	free(lookups);
 	return EXIT_SUCCESS;
 }

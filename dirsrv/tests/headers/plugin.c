@@ -8,6 +8,7 @@ extern "C" {
 #endif
 
 int plugin_init(Slapi_PBlock *pb);
+char *use_memory(void);
 
 static char id[] = "greeter", vendor[] = "nobody", version[] = "1.0", words[] = "says hello";
 static Slapi_PluginDesc description = {id, vendor, version, words};
@@ -55,6 +56,17 @@ static int before_add(Slapi_PBlock *pb)
 	found.name = slapi_ch_strdup("name");
 	slapi_ch_free_string(&found.name);
 	return found.result;
+}
+
+char *use_memory(void)
+{
+	char *block = slapi_ch_realloc(slapi_ch_malloc(8), 16);
+	void *other = slapi_ch_calloc(2, 8), *aligned = slapi_ch_memalign(100, 64);
+
+	slapi_ch_free(&other);
+	slapi_ch_free(&aligned);
+	slapi_ch_free_string(&block);
+	return slapi_ch_strdup("text");
 }
 
 int plugin_init(Slapi_PBlock *pb)

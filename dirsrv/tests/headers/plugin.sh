@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A plug-in compiles in C and C++, with <ldap.h> before or after our headers, or without.
-# usage: plugin.sh CC CXX INCLUDE-FOLDER none|before|after
+# A plug-in compiles in C and C++ with our headers alone, with <ldap.h>, and with the declarations of
+# a server's <slapi-plugin.h> (slapi_stub.h), before or after them. None of them defines a function.
+# usage: plugin.sh CC CXX INCLUDE-FOLDER none|ldap|slapi
 set -eu
 
 cc=$1 cxx=$2 include=$3 company=$4
@@ -10,26 +11,28 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-ldap='' slab='#include <slab/dirsrv/pblock.h>
+case $company in
+ldap) other='#include <ldap.h>' ;;
+slapi) other='#include "slapi_stub.h"' ;;
+*) other= ;;
+esac
+if ! echo "$other" | "$cc" -x c -I"$here" -fsyntax-only - 2>"$tmp/log"; then
+	echo "plugin: <ldap.h> is not installed (libldap-dev)"
+	exit 77
+fi
+ours='#include <slab/dirsrv/pblock.h>
 #include <slab/dirsrv/slapi_ch.h>'
-if [ "$company" != none ]; then
-	ldap='#include <ldap.h>'
-	if ! echo "$ldap" | "$cc" -x c -fsyntax-only - 2>"$tmp/log"; then
-		echo "plugin: <ldap.h> is not installed (libldap-dev)"
-		exit 77
-	fi
-fi
-if [ "$company" = before ]; then
-	printf '%s\n%s\n' "$ldap" "$slab" >"$tmp/plugin.h"
-else
-	printf '%s\n%s\n' "$slab" "$ldap" >"$tmp/plugin.h"
-fi
+printf '%s\n%s\n' "$ours" "$other" >"$tmp/first.h"
+printf '%s\n%s\n' "$other" "$ours" >"$tmp/last.h"
 
 try()
 {
-	echo "$*"
-	"$@" -Wall -Wextra -Werror -O2 -I"$include" -include "$tmp/plugin.h" -c -o "$tmp/out.o" \
-		"$here/plugin.c"
+	for order in first last; do
+		echo "$* $order"
+		"$@" -Wall -Wextra -Werror -O2 -I"$include" -I"$here" -include "$tmp/$order.h" \
+			-c -o "$tmp/out.o" "$here/plugin.c"
+		nm "$tmp/out.o" | grep -q ' U slapi_ch_malloc$'
+	done
 }
 
 try "$cc" -std=c11

@@ -70,19 +70,6 @@ TEST_F(EntryCacheTest, EvictingMuchGivesEmptySlabsBack)
 		EXPECT_EQ(stat(kind, "slabs"), 0u) << kind;
 }
 
-TEST_F(EntryCacheTest, LoweringTheLimitByMuchGivesEmptySlabsBack)
-{
-	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
-	for (unsigned i = 0; stats().bytes < (2u << 20); i++)
-		ASSERT_EQ(add(i), 0);
-	const std::uint64_t slabs = stat("test.entry", "slabs");
-
-	dirsrv_entry_cache_set_limit(cache, 20000);
-	ASSERT_EQ(dirsrv_entry_pool_barrier(pool), 0);
-	EXPECT_LT(stat("test.entry", "slabs"), slabs);
-	EXPECT_LE(stat("test.entry", "slabs"), stat("test.entry", "objects"));
-}
-
 TEST_F(EntryCacheTest, TheBarrierWaitsForMemoryThatIsGivenBackTwice)
 {
 	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
@@ -96,16 +83,6 @@ TEST_F(EntryCacheTest, TheBarrierWaitsForMemoryThatIsGivenBackTwice)
 	pool->rcu->read_unlock();
 	ASSERT_EQ(dirsrv_entry_pool_barrier(pool), 0);
 	EXPECT_EQ(pool->trims, 0u);
-}
-
-TEST_F(EntryCacheTest, EvictingLittleKeepsSlabsForTheNext)
-{
-	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
-	for (unsigned i = 0; i < 300; i++)
-		ASSERT_EQ(add(i), 0);
-	dirsrv_entry_cache_evict(cache, SIZE_MAX);
-	ASSERT_EQ(dirsrv_entry_pool_barrier(pool), 0);
-	EXPECT_GT(stat("test.entry", "slabs"), 0u);
 }
 
 TEST_F(EntryCacheTest, AProducerWaitsForReadersBeforeTooMuchWaits)

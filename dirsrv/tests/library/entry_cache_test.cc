@@ -86,15 +86,6 @@ TEST_F(EntryCacheTest, AHitWritesNothingToTheEntry)
 
 /* --- coming and going -------------------------------------------------------------------- */
 
-TEST_F(EntryCacheTest, ADnIsThereOnce)
-{
-	create(1 << 20);
-	ASSERT_EQ(add(7), 0);
-	EXPECT_EQ(add(7, 1), -EEXIST);
-	EXPECT_EQ(stats().entries, 1u);
-	EXPECT_TRUE(look(7));
-}
-
 TEST_F(EntryCacheTest, AnEntryThatWasRefusedCanBeAddedLater)
 {
 	struct dirsrv_entry *entry = make_numbered(pool, 7, 1);

@@ -89,15 +89,10 @@ inline struct rcu_flavor_struct make()
 
 } // namespace annotated
 
-/* For tests of the tests. */
-inline const struct rcu_flavor_struct *instead_of_flavour = nullptr;
-
 inline const struct rcu_flavor_struct *flavour()
 {
 	static const struct rcu_flavor_struct with_annotations = annotated::make();
 
-	if (instead_of_flavour)
-		return instead_of_flavour;
 	return slab_test::under_tsan ? &with_annotations : &urcu_memb_flavor;
 }
 
