@@ -160,7 +160,7 @@ def run_one(name, parser, args, folder, short=False):
     print(found.summary())
     shown = os.path.relpath(path)
     print(f"table: {shown}.md   all figures: {shown}.csv   " + (none or f"picture: {shown}.svg"))
-    return sum(who.startswith("slab") or who in getattr(module, "SHOWN", ()) for who, _ in run.failures)
+    return sum(found.is_ours(who) for who, _ in run.failures)
 
 
 def new_folder(build, name):
@@ -243,8 +243,9 @@ def compare_runs(parser, args):
     builds = all(map(is_build, paths))
     if not builds and (args.rounds or args.cases or args.sizes):
         parser.refuse("--rounds, --cases and --sizes are for two builds, folders with bin/objects-slab")
+    metrics = {name: load(name).METRICS for name in descriptions()}
     try:
-        a, b = (compare.read(path, args.shortest) for path in
+        a, b = (compare.read(path, metrics, args.shortest) for path in
                 (measure_builds(parser, args) if builds else paths))
     except (compare.Bad, OSError, ValueError) as error:
         parser.refuse(str(error))

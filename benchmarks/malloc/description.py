@@ -9,7 +9,7 @@ from runner import Goal, Process
 
 QUESTION = "libslab in malloc's place: classic loads, large blocks, small programs"
 SECONDS = (10, 1800)
-OPTIONS = {"idle": (15, 15, "seconds of idle time after which memory is read again")}
+OPTIONS = {"idle": (2, 15, "seconds of idle time after which memory is read again")}
 METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "", "calls": "",
            "user": "ms", "system": "ms", "lost": "MiB"}
 CASES = {

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The picture of a run, by matplotlib: ratios to the best rival, or curves over time."""
 import math
+import textwrap
 
 COLOURS = {"slab": "#e4472b", "slab-lto": "#a3203f", "slab-malloc": "#f0916f", "slab-movable": "#d6247e",
            "glibc": "#8a939c", "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9",
            "jemalloc5": "#1f5a94", "mimalloc2": "#b39ddb", "mimalloc3": "#5e35b1", "snmalloc": "#c2577f",
            "gslice": "#b98a2f", "SLAB": "#3b82c4", "sheaves": "#2fa084", "slob": "#8a939c"}
 PANELS = 4
+LEAST_WIDTH = 7.5  # inches
 LOW, HIGH = 0.2, 8.0  # of the ratios' axis; what lies beyond stands at its end
 MIB = 1 << 20
 
@@ -34,6 +36,11 @@ def spread(values, points):
     return values[::step][:points]
 
 
+def write_title(figure, title):
+    lines = textwrap.wrap(title, int(figure.get_figwidth() * 13))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left")
+
+
 def panels_of(table):
     """[(title, [(label, row)])]: one for each size, or for each metric when there are no sizes."""
     rows = [row for row in table.measured if table.best(row)[1]]
@@ -51,12 +58,12 @@ def ratios(pyplot, table, title):
     panels = panels_of(table)
     labels = list(dict.fromkeys(label for _, rows in panels for label, _ in rows))
     figure, axes = pyplot.subplots(1, len(panels), sharey=True, squeeze=False,
-                                   figsize=(1.6 + 2.6 * len(panels), 1.6 + 0.19 * len(labels)))
+                                   figsize=(max(LEAST_WIDTH, 1.6 + 2.6 * len(panels)), 1.7 + 0.19 * len(labels)))
     for axis, (name, rows) in zip(axes[0], panels):
         for i, contestant in enumerate(table.contestants):
             points = [(table.ratio(contestant, row), labels.index(label)) for label, row in rows
                       if table.ratio(contestant, row) is not None]
-            ours = contestant.startswith("slab")
+            ours = table.is_ours(contestant)
             axis.scatter([min(max(x, LOW), HIGH) for x, _ in points], [y for _, y in points],
                          s=26 if ours else 12, color=colour(contestant, i), label=contestant,
                          zorder=3 if ours else 2, alpha=1 if ours else 0.75, linewidths=0)
@@ -66,8 +73,8 @@ def ratios(pyplot, table, title):
         axis.set_yticks(range(len(labels)), labels)
         axis.grid(alpha=0.3)
         axis.axvline(1, color="#20262c", linewidth=0.8)
-    axes[0][0].invert_yaxis()
-    figure.suptitle(f"{title}\nratio to the best rival of the row: left of 1 is better", x=0.01, ha="left")
+    axes[0][0].set_ylim(len(labels) - 0.4, -0.6)
+    write_title(figure, f"{title}; ratio to the best rival of the row: left of 1 is better")
     return figure, axes[0]
 
 
@@ -76,20 +83,20 @@ def curves(pyplot, table, title):
     cases = [case for case in table.description.CASES if any(row.case == case for _, row in table.curve)]
     columns = min(2, len(cases))
     lines = math.ceil(len(cases) / columns)
-    figure, axes = pyplot.subplots(lines, columns, squeeze=False, figsize=(5.4 * columns, 0.8 + 2.4 * lines))
+    figure, axes = pyplot.subplots(lines, columns, squeeze=False, figsize=(max(LEAST_WIDTH, 5.4 * columns), 0.8 + 2.4 * lines))
     flat = list(axes.flat)
     for axis, case in zip(flat, cases):
         for i, contestant in enumerate(table.contestants):
             points = sorted((row.size, value / MIB) for (name, row), value in table.curve.items()
                             if name == contestant and row.case == case)
             axis.plot(*zip(*points) if points else ((), ()), color=colour(contestant, i), label=contestant,
-                      linewidth=1.8 if contestant.startswith("slab") else 1.1)
+                      linewidth=1.8 if table.is_ours(contestant) else 1.1)
         axis.set(title=f"{case}: {table.description.CASES[case]}", ylim=(0, None), xlabel="seconds",
                  ylabel="MiB")
         axis.grid(alpha=0.3)
     for axis in flat[len(cases):]:
         axis.set_visible(False)
-    figure.suptitle(title, x=0.01, ha="left")
+    write_title(figure, title)
     return figure, flat[:len(cases)]
 
 
@@ -103,8 +110,9 @@ def draw(table, title, path):
     figure, axes = (curves if table.curve else ratios)(pyplot, table, title)
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels())}
     height = figure.get_figheight()
-    figure.tight_layout(rect=(0, 0.3 / height, 1, 1 - 0.25 / height))
-    figure.legend(found.values(), found.keys(), loc="lower left", ncol=9, frameon=False)
+    figure.tight_layout(rect=(0, 0.2 * (1 + len(found) // int(figure.get_figwidth() / 1.3)) / height, 1, 1))
+    figure.legend(found.values(), found.keys(), loc="lower left", frameon=False,
+                  ncol=int(figure.get_figwidth() / 1.3), columnspacing=1)
     figure.savefig(path)
     pyplot.close(figure)
     return None

@@ -48,17 +48,20 @@ def files_of(path):
     return files
 
 
-def read(path, shortest=False):
-    """{row: samples} and the rows of others, by (benchmark, contestant, case, size, metric). shortest: the
-    best lap of a process instead of the median of its laps.
+def read(path, metrics, shortest=False):
+    """{row: samples} by (benchmark, contestant, case, size, metric). metrics: of each benchmark, those that
+    its table shows. shortest: the best lap of a process instead of the median of its laps.
     """
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for name, file in files_of(path):
+        shown = metrics.get(os.path.basename(file)[:-len(".csv")])
         with open(file, encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines)
             if tuple(rows.fieldnames or ()) != runner.COLUMNS:
                 raise Bad(f"{file} has other columns than {','.join(runner.COLUMNS)}")
             for row in rows:
+                if shown and row["metric"].removesuffix(table.LEAST) not in shown:
+                    continue
                 key = tuple(filter(None, (name, row["contestant"], row["case"], row["size"], row["metric"])))
                 found[key][row["round"]].append(float(row["value"]))
     values = {key: [statistics.median(rounds[turn]) for turn in sorted(rounds)]

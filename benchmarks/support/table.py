@@ -84,6 +84,9 @@ class Table:
         ours, best = table.get((name, row)), self.best(row, table)[0]
         return None if ours is None or best is None else self.quotient(row.metric, ours, best)
 
+    def is_ours(self, name):
+        return name.startswith("slab") or name in getattr(self.description, "SHOWN", ())
+
     # ---- goals ----
 
     def judge(self, goal, row):
@@ -179,7 +182,7 @@ class Table:
         """All figures of a case: a row for each size and metric, a column for each contestant."""
         rows = [row for row in self.measured if row.case == case]
         names = [name for name in self.contestants if any((name, row) in self.values for row in rows)]
-        ours = [name for name in names if name in getattr(self.description, "SHOWN", ()) or name.startswith("slab")]
+        ours = [name for name in names if self.is_ours(name)]
         ratios = [f"{name} / best" for name in ours] if self.rivals else []
         title = self.description.CASES.get(case, "")
         lines = ["", f"### {case}{': ' if title else ''}{title}", "",

@@ -207,6 +207,12 @@ class Comparison(Case):
         self.run_it(*arguments)
         self.run_it(*arguments, "--shortest", status=1)
 
+    def test_figures_that_the_table_does_not_show_are_not_compared(self):
+        for name in "AB":
+            rows = [f"{turn},slab,pair,64,{metric},{turn}" for turn in range(5) for metric in ("ns", "cycles")]
+            write(self.path(name, "fake.csv"), "\n".join(["round,contestant,case,size,metric,value", *rows]) + "\n")
+        self.assertIn("1 rows:", self.run_it("--compare", self.path("A"), self.path("B")))
+
     def test_what_is_no_result_is_refused(self):
         write(self.path("A/x.csv"), "a,b\n1,2\n")
         for a, text in (("never", "'never' has no results"), (self.path("A"), "has other columns than")):
