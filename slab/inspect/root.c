@@ -25,7 +25,7 @@ struct slab_root slab_root __attribute__((used)) = {
 	.marks = segment_marks,
 	.window = &segment_window,
 	.far_marks = segment_far_marks,
-	.thread_names = (const uint64_t (*)[2])track_names,
+	.thread_names = &track_names,
 };
 
 /*

@@ -43,10 +43,10 @@ struct slab_root {
 	const unsigned *slot_areas, *cpus;
 	const struct profile *profile;
 	struct arena *const *arenas; /* of each node */
-	const uint64_t (*thread_names)[2];
+	void *const *thread_names;
 	const uint8_t *marks; /* of segments in the window */
 	const uintptr_t *window;
-	uint8_t *const *far_marks;
+	void *const *far_marks;
 };
 
 /* Nothing writes to it, but it is not const: core files contain the writable data of a process, and

@@ -370,12 +370,12 @@ int inspect_verify_large(struct inspection *in, see_problem *fn, void *arg,
 
 static void read_thread_name(const struct inspection *in, uint32_t name, char text[16])
 {
-	uint64_t word[2] = {0, 0};
+	uint64_t word[2] = {0, 0}, names;
 
 	memset(text, 0, 16);
 	if (!name || name >= TRACK_NAMES ||
-	    inspect_read(in, (uintptr_t)in->root.thread_names + name * sizeof(word), sizeof(word),
-			 word))
+	    inspect_read(in, (uintptr_t)in->root.thread_names, sizeof(names), &names) || !names ||
+	    inspect_read(in, names + name * sizeof(word), sizeof(word), word))
 		return;
 	word[1] &= ~TRACK_NAME_COMPLETE;
 	memcpy(text, word, sizeof(word));

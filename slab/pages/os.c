@@ -192,6 +192,20 @@ bool os_map_at(void *start, size_t bytes)
 	return false;
 }
 
+void *os_map_once(void **at, size_t bytes)
+{
+	void *memory = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (memory)
+		return memory;
+	memory = os_map(bytes, 1);
+	if (!memory || __atomic_compare_exchange_n(at, &none, memory, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE))
+		return memory;
+	os_unmap(memory, bytes);
+	return none;
+}
+
 void os_unmap(void *start, size_t bytes)
 {
 	check_pages(start, 0);

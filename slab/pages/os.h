@@ -22,6 +22,9 @@ void *os_map(size_t bytes, size_t align);
 void *os_reserve(size_t bytes, size_t align);
 /* As os_map(), at this address. false and EEXIST: the address is in use; ENOMEM: no memory. */
 bool os_map_at(void *start, size_t bytes);
+/* What *at leads to; if that is NULL, it is mapped first, whatever thread is faster. NULL: there is
+ * no memory. */
+void *os_map_once(void **at, size_t bytes);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
 bool os_resize(void *start, size_t bytes, size_t to);

@@ -235,7 +235,7 @@ enum segment_mark {
 #define SEGMENT_FAR_TABLES (UINT32_C(1) << (48 - SEGMENT_SHIFT - 17))
 extern uintptr_t segment_window __attribute__((visibility("hidden")));
 extern uint8_t segment_marks[SEGMENT_MARKS] __attribute__((visibility("hidden")));
-extern uint8_t *segment_far_marks[SEGMENT_FAR_TABLES] __attribute__((visibility("hidden")));
+extern void *segment_far_marks[SEGMENT_FAR_TABLES] __attribute__((visibility("hidden")));
 /* The mark of an address outside the window. */
 enum segment_mark segment_far_mark(const void *ptr);
 

@@ -13,9 +13,9 @@
 
 SLAB_EARLY uintptr_t segment_window = WINDOW_UNSET;
 uint8_t segment_marks[SEGMENT_MARKS];
-uint8_t *segment_far_marks[SEGMENT_FAR_TABLES];
+void *segment_far_marks[SEGMENT_FAR_TABLES];
 
-static uint8_t **far_table(const void *ptr)
+static void **far_table(const void *ptr)
 {
 	const uintptr_t i = (uintptr_t)ptr >> SEGMENT_SHIFT;
 
@@ -26,7 +26,7 @@ static uint8_t **far_table(const void *ptr)
 /* The place of a mark outside the window; NULL: it has none. */
 static uint8_t *far_at(const void *ptr)
 {
-	uint8_t **const table = far_table(ptr);
+	void **const table = far_table(ptr);
 	uint8_t *const marks = table ? __atomic_load_n(table, __ATOMIC_ACQUIRE) : NULL;
 
 	return marks ? &marks[((uintptr_t)ptr >> SEGMENT_SHIFT) % SEGMENT_MARKS] : NULL;
@@ -39,23 +39,14 @@ enum segment_mark segment_far_mark(const void *ptr)
 	return at ? (enum segment_mark)__atomic_load_n(at, __ATOMIC_ACQUIRE) : SEGMENT_MARK_NONE;
 }
 
-/* Map the table of a mark outside the window. If two threads do so, the first exchange wins. */
+/* Map the table of a mark outside the window. */
 static bool far_ready(const char *start)
 {
-	uint8_t **const table = far_table(start);
-	uint8_t *marks, *none = NULL;
+	void **const table = far_table(start);
 
 	if (!table)
 		errno = ENOMEM;
-	if (!table || __atomic_load_n(table, __ATOMIC_ACQUIRE))
-		return table;
-	marks = (uint8_t *)os_map(SEGMENT_MARKS, 1);
-	if (!marks)
-		return false;
-	if (!__atomic_compare_exchange_n(table, &none, marks, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
-		os_unmap((char *)marks, SEGMENT_MARKS);
-	return true;
+	return table && os_map_once(table, SEGMENT_MARKS);
 }
 
 static size_t marked(size_t bytes)

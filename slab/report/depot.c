@@ -61,24 +61,6 @@ static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint3
 	return 0;
 }
 
-/* Map a chunk or the buckets if necessary. If two threads do so, the first exchange wins. NULL: there
- * is no memory. */
-static void *mapped(void **at, size_t bytes)
-{
-	void *memory = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
-	int saved = errno;
-
-	if (memory)
-		return memory;
-	memory = os_map(bytes, UNIT);
-	errno = saved;
-	if (!memory || __atomic_compare_exchange_n(at, &none, memory, false, __ATOMIC_ACQ_REL,
-						   __ATOMIC_ACQUIRE))
-		return memory;
-	os_unmap(memory, bytes);
-	return none;
-}
-
 /* Take room for a record of `units` units. It lies in one chunk, which is mapped. 0: the depot
  * is full. */
 static uint32_t take_room(struct depot *depot, unsigned units)
@@ -92,7 +74,7 @@ static uint32_t take_room(struct depot *depot, unsigned units)
 		if (id % CHUNK_UNITS + units > CHUNK_UNITS)
 			id = (id / CHUNK_UNITS + 1) * CHUNK_UNITS;
 		if (id / CHUNK_UNITS >= chunks ||
-		    !mapped(&depot->chunk[id / CHUNK_UNITS], CHUNK_BYTES))
+		    !os_map_once(&depot->chunk[id / CHUNK_UNITS], CHUNK_BYTES))
 			return 0;
 	} while (!__atomic_compare_exchange_n(&depot->next, &next, id + units, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -102,12 +84,12 @@ static uint32_t take_room(struct depot *depot, unsigned units)
 /* NULL: there is no memory for buckets. */
 static uint32_t *bucket_of(struct depot *depot, uint64_t hash)
 {
-	uint32_t *buckets = mapped(&depot->buckets, BUCKETS_BYTES);
+	uint32_t *buckets = os_map_once(&depot->buckets, BUCKETS_BYTES);
 
 	return buckets ? &buckets[hash >> (64 - DEPOT_BUCKET_BITS)] : NULL;
 }
 
-uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
+static uint32_t add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
 {
 	uint32_t *bucket = bucket_of(depot, hash);
 	uint32_t signature = (uint32_t)(hash << DEPOT_COUNT_BITS) | n;
@@ -133,6 +115,15 @@ uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames
 			return found;
 	}
 	__atomic_add_fetch(&depot->count, 1, __ATOMIC_RELAXED);
+	return id;
+}
+
+uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
+{
+	const int saved = errno;
+	const uint32_t id = add(depot, hash, frames, n);
+
+	errno = saved;
 	return id;
 }
 

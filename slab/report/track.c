@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "pages/os.h"
 #include "report/track.h"
 
 #define CPU_UNKNOWN 4095u
@@ -40,7 +41,9 @@ static __thread struct {
  * the names that begin with that word; the second word makes it the entry of one name. Entry 0
  * stays unused.
  */
-uint64_t track_names[TRACK_NAMES][2];
+void *track_names;
+
+typedef uint64_t name_words[2];
 
 /* Set a word unless it has another value. Returns whether it has this value now. */
 static bool claim(uint64_t *word, uint64_t value)
@@ -55,19 +58,19 @@ static bool claim(uint64_t *word, uint64_t value)
 
 static uint32_t intern_name(const char name[16])
 {
-	uint64_t word[2];
+	name_words word, *names;
 	uint32_t hash;
 
 	memcpy(word, name, sizeof(word));
-	if (word[0] == 0)
+	names = word[0] ? os_map_once(&track_names, TRACK_NAMES * sizeof(*names)) : NULL;
+	if (!names)
 		return 0;
 	word[1] |= TRACK_NAME_COMPLETE;
 	hash = (uint32_t)(((word[0] ^ word[1] >> 1) * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 	for (uint32_t i = 0; i < TRACK_NAMES; i++) {
 		uint32_t at = (hash + i) % TRACK_NAMES;
 
-		if (at && claim(&track_names[at][0], word[0]) &&
-		    claim(&track_names[at][1], word[1]))
+		if (at && claim(&names[at][0], word[0]) && claim(&names[at][1], word[1]))
 			return at;
 	}
 	return 0;
@@ -75,12 +78,11 @@ static uint32_t intern_name(const char name[16])
 
 static void name_text(uint32_t name, char text[16])
 {
-	uint64_t word[2] = {0, 0};
+	name_words word = {0, 0}, *names = __atomic_load_n(&track_names, __ATOMIC_ACQUIRE);
 
-	if (name) {
-		word[0] = __atomic_load_n(&track_names[name][0], __ATOMIC_ACQUIRE);
-		word[1] = __atomic_load_n(&track_names[name][1], __ATOMIC_ACQUIRE) &
-			  ~TRACK_NAME_COMPLETE;
+	if (name && names) {
+		word[0] = __atomic_load_n(&names[name][0], __ATOMIC_ACQUIRE);
+		word[1] = __atomic_load_n(&names[name][1], __ATOMIC_ACQUIRE) & ~TRACK_NAME_COMPLETE;
 	}
 	memcpy(text, word, sizeof(word));
 }

@@ -38,10 +38,10 @@ uint64_t track_now(void);
 void track_fill(struct track *track, const void *caller);
 
 /* The names of threads, in two words each. TRACK_NAME_COMPLETE is set in the last byte of the second,
- * where a name has its zero. Tools read the table. */
+ * where a name has its zero. Tools read the table. NULL: there is no name yet. */
 #define TRACK_NAMES 4096u
 #define TRACK_NAME_COMPLETE (UINT64_C(1) << 63)
-extern uint64_t track_names[TRACK_NAMES][2] __attribute__((visibility("hidden")));
+extern void *track_names __attribute__((visibility("hidden")));
 
 /* track_describe: convert a track for a report. An unknown CPU is -1. */
 void track_describe(const struct track *track, struct slab_track *to);

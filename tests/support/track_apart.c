@@ -8,17 +8,13 @@
 #include "report/track.h"
 #include "track_apart.h"
 
-void *os_map(size_t bytes, size_t align)
+void *os_map_once(void **at, size_t bytes)
 {
-	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *start =
+		*at ? *at
+		    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)align;
-	return start == MAP_FAILED ? NULL : start;
-}
-
-void os_unmap(void *start, size_t bytes)
-{
-	munmap(start, bytes);
+	return *at = start == MAP_FAILED ? NULL : start;
 }
 
 void track_apart(const void *caller, struct slab_track *to)

@@ -92,8 +92,8 @@ def mark_of(address):
     if window <= n < window + size:
         return int(marks[n - window])
     far = global_variable("segment_far_marks")
-    table = far[n // size] if n // size <= far.type.range()[1] else 0
-    return int(table[n % size]) if int(table) else 0
+    table = int(far[n // size]) if n // size <= far.type.range()[1] else 0
+    return int(pointer_to("unsigned char", table + n % size).dereference()) if table else 0
 
 
 def slab_at(address):
@@ -296,8 +296,8 @@ def age_text(when):
 def thread_name(name):
     if not name:
         return "?"
-    names = global_variable("track_names")
-    low, high = (int(names[name][i]) & (1 << 64) - 1 for i in (0, 1))
+    names = int(global_variable("track_names"))
+    low, high = (read64(names + 16 * name + 8 * i) & (1 << 64) - 1 for i in (0, 1))
     raw = low.to_bytes(8, "little") + (high & ~(1 << 63)).to_bytes(8, "little")
     return raw.split(b"\0")[0].decode(errors="replace")
 
