@@ -13,7 +13,8 @@
  *
  * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
  * CPU, and the fast path indexes with that. These rows never change. They have no current slab and
- * are closed, and their LIFOs have the limit 0.
+ * are closed, and their LIFOs have the limit 0. Only the kernel says -2, so where there is no rseq
+ * engine because space is short, there is no row for it.
  */
 #include "cpu_cache.h"
 #include "sys_file.h"
@@ -26,7 +27,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
 /* Enough for 491,520 users, the limit of slab_cache_create(). */
 #define AREAS_MAX 16384u
 /* The LIFOs lie at the end of a row. */
@@ -39,7 +39,7 @@ _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache li
 #define SPACE_SHORT ((rlim_t)1 << 30)
 
 /* Event words of the row of CPU -1, which counts no events. */
-enum { ROW_AREA, ROW_LIFOS, ROW_START = CPU_ROW_START };
+enum { ROW_AREA, ROW_LIFOS, ROW_START = CPU_ROW_START, ROW_BEFORE };
 
 /* Lies in the row of CPU -1 of its area, behind its slots. */
 struct area {
@@ -188,16 +188,22 @@ void cpu_set_possible(unsigned n)
 }
 #endif
 
+static long rows_before(void)
+{
+	return space_is_short ? 1 : CPU_AREA_ROWS_BEFORE;
+}
+
 static size_t area_bytes(void)
 {
 	cpu_learn_rows();
-	return cpu_area_bytes(1, rows);
+	return (size_t)(rows_before() + (long)rows) << CPU_AREA_SHIFT;
 }
 
 static char *area_map(int protection)
 {
-	char *area = mmap(NULL, area_bytes(), protection,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const size_t bytes = area_bytes();
+	char *area =
+		mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (area == MAP_FAILED) {
 		errno = ENOMEM;
@@ -205,20 +211,21 @@ static char *area_map(int protection)
 	}
 	/* A huge page would be memory of many CPUs. What is only read takes none. */
 	if (protection & PROT_WRITE)
-		madvise(area, area_bytes(), MADV_NOHUGEPAGE);
-	return area + (ROWS_BEFORE << CPU_AREA_SHIFT);
+		madvise(area, bytes, MADV_NOHUGEPAGE);
+	return area + (rows_before() << CPU_AREA_SHIFT);
 }
 
 static char *slots_init(struct area *area, unsigned i)
 {
 	char *slots = area->row0 + i * sizeof(struct cpu_slot);
 
-	for (long row = -ROWS_BEFORE; row < 0; row++)
+	for (long row = -rows_before(); row < 0; row++)
 		cpu_slot(slots, row)->closed = 1;
 	cpu_slot(slots, -1)->event[ROW_AREA] = (uintptr_t)area;
 	cpu_slot(slots, -1)->event[ROW_LIFOS] =
 		(uintptr_t)(area->row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
 	cpu_slot(slots, -1)->event[ROW_START] = (uintptr_t)area->row0;
+	cpu_slot(slots, -1)->event[ROW_BEFORE] = (uint64_t)rows_before();
 	return slots;
 }
 

@@ -123,23 +123,23 @@ static int each_arena(const struct inspection *in, see_region *fn, void *arg)
 /* The row of CPU -1 of any slots in an area says where the area begins. Many caches share one. */
 static int each_area(const struct inspection *in, see_region *fn, void *arg)
 {
-	const uint64_t before = (uint64_t)CPU_AREA_ROWS_BEFORE << CPU_AREA_SHIFT;
-	const uint64_t bytes = cpu_area_bytes(1, in->cpus);
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < in->count; i++) {
 		const uint64_t slots = (uintptr_t)in->caches[i].copy->cpu_slots;
-		uint64_t row0;
+		uint64_t row[2]; /* the address of row 0, the number of rows before it */
 		int error = inspect_read(in,
 					 slots - ((uint64_t)1 << CPU_AREA_SHIFT) +
 						 offsetof(struct cpu_slot, event[CPU_ROW_START]),
-					 sizeof(row0), &row0);
+					 sizeof(row), row);
 
 		if (error)
 			return error;
-		if (row0 != last && row0 > before)
-			fn(REGION_SLOTS, row0 - before, bytes, arg);
-		last = row0;
+		if (row[0] != last && row[1] <= CPU_AREA_ROWS_BEFORE &&
+		    row[0] > row[1] << CPU_AREA_SHIFT)
+			fn(REGION_SLOTS, row[0] - (row[1] << CPU_AREA_SHIFT),
+			   (row[1] + in->cpus) << CPU_AREA_SHIFT, arg);
+		last = row[0];
 	}
 	return 0;
 }
