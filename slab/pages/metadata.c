@@ -320,17 +320,17 @@ void metadata_put(struct slab *slab, uint32_t idle_since)
 
 /* --- arenas --------------------------------------------------------------------------- */
 
-/* Under the lock. Returns the arena if it is not needed because another thread was faster. */
-static struct arena *publish(struct arena *arena, struct metadata_class *class, unsigned node)
+/* Under the lock. true: the arena is not needed because another thread was faster. */
+static bool publish(struct arena *arena, struct metadata_class *class, unsigned node)
 {
 	if (metadata_has(class, node))
-		return arena;
+		return true;
 	arena->next = metadata_arenas[node];
 	if (!lists[node])
 		lists[node] = arena->list;
 	metadata_arenas[node] = arena;
 	slab_pages.metadata_bytes += sizeof(*arena);
-	return NULL;
+	return false;
 }
 
 /* Where space is short: map a block behind those of the newest arena. */
@@ -375,6 +375,7 @@ bool metadata_map(struct metadata_class *class, unsigned node)
 {
 	const bool parts = cpu_space_is_short();
 	struct arena *arena;
+	bool unused;
 
 	if (units_of(class) > BLOCKS) {
 		errno = ENOMEM;
@@ -386,10 +387,12 @@ bool metadata_map(struct metadata_class *class, unsigned node)
 	if (!arena)
 		return false;
 	segment_lock();
-	arena = publish(arena, class, node);
+	unused = publish(arena, class, node);
 	segment_unlock();
-	if (arena)
+	if (unused)
 		os_unmap((char *)arena - SEGMENT_HEAD_OFFSET, arena->mapped);
+	else
+		segment_trim_guard((char *)arena - SEGMENT_HEAD_OFFSET);
 	return true;
 }
 

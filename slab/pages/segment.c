@@ -343,12 +343,11 @@ static bool grow(unsigned shift, unsigned node)
 	return true;
 }
 
-/* With the lock. Returns NULL, or the segment if it is not needed because another thread was
- * faster. */
-static struct segment *publish(struct segment *segment, unsigned shift)
+/* With the lock. true: the segment is not needed because another thread was faster. */
+static bool publish(struct segment *segment, unsigned shift)
 {
 	if (segment_has_range(shift, segment->node))
-		return segment;
+		return true;
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
 	slab_pages.segment_count++;
@@ -357,7 +356,7 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	list_room(segment, orders_of(segment, ORDERS));
 	if (segment->mapped < SEGMENT_SIZE)
 		growing = segment;
-	return NULL;
+	return false;
 }
 
 /* --- unmapping ------------------------------------------------------------------------- */
@@ -477,10 +476,18 @@ static struct segment *map_part(unsigned shift, unsigned node, bool *ret_grown)
 	return *ret_grown ? NULL : map_segment(end_of_part(units_offset(), shift), node);
 }
 
+void segment_trim_guard(void *start)
+{
+	const size_t most = SEGMENT_HEAD_OFFSET - os_page_size();
+
+	if (most && cpu_space_is_short())
+		os_unmap(start, most);
+}
+
 bool segment_map(unsigned shift, unsigned node)
 {
 	struct segment *segment;
-	bool grown = false;
+	bool grown = false, unused;
 
 	if (map_again(node))
 		return true;
@@ -489,9 +496,11 @@ bool segment_map(unsigned shift, unsigned node)
 	if (!segment)
 		return grown;
 	segment_lock();
-	segment = publish(segment, shift);
+	unused = publish(segment, shift);
 	segment_unlock();
-	if (segment)
+	if (unused)
 		os_unmap(segment_start(segment), segment->mapped);
+	else
+		segment_trim_guard(segment_start(segment));
 	return true;
 }

@@ -190,6 +190,10 @@ static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
 	__atomic_store_n(&slab->idle_since, epoch, __ATOMIC_RELAXED);
 }
 
+/* Where space is short: unmap the guard in front of a segment's or an arena's head but for its last
+ * page. */
+void segment_trim_guard(void *start);
+
 /* --- address space (segment.c) ----------------------------------------------------------- */
 
 /* The lock of the page layer: segments, descriptors, free slabs. */
