@@ -146,39 +146,81 @@ inline int listen_in(const runtime_dir &dir)
 	return listener;
 }
 
+/* A process that listens where libslab would, and does `serve` with that socket. */
+class impostor
+{
+public:
+	template <typename Serve> impostor(const runtime_dir &dir, Serve serve)
+	{
+		int ready[2];
+		char byte;
+
+		mkdir((dir.path() + "/slab").c_str(), 0700);
+		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
+		pid_ = fork();
+		if (pid_ == 0) {
+			const int listener = listen_in(dir);
+
+			alarm(child_seconds);
+			if (listener >= 0 && write(ready[1], "", 1) == 1)
+				serve(listener);
+			_exit(1);
+		}
+		close(ready[1]);
+		EXPECT_EQ(read(ready[0], &byte, 1), 1);
+		close(ready[0]);
+	}
+
+	~impostor()
+	{
+		end();
+	}
+
+	impostor(const impostor &) = delete;
+	impostor &operator=(const impostor &) = delete;
+
+	void end()
+	{
+		if (pid_ > 0) {
+			kill(pid_, SIGKILL);
+			waitpid(pid_, nullptr, 0);
+		}
+		pid_ = -1;
+	}
+
+	pid_t pid() const
+	{
+		return pid_;
+	}
+
+private:
+	pid_t pid_ = -1;
+};
+
+/* Serve the next client: `answer` makes an answer of its request. */
+template <typename Answer> void answer_one(int listener, Answer answer)
+{
+	const int fd = accept(listener, nullptr, nullptr);
+	char request[200] = "";
+
+	if (fd >= 0 && recv(fd, request, sizeof(request) - 1, 0) > 0) {
+		const std::string text = answer(std::string(request));
+
+		send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+	}
+	close(fd);
+}
+
 /* A process that answers every request with `answer`. */
 template <typename Check>
 void with_impostor(const runtime_dir &dir, const char *answer, Check check)
 {
-	mkdir((dir.path() + "/slab").c_str(), 0700);
-	int ready[2];
+	const impostor process(dir, [answer](int listener) {
+		for (;;)
+			answer_one(listener, [answer](const std::string &) { return answer; });
+	});
 
-	ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
-	const pid_t pid = fork();
-
-	if (pid == 0) {
-		const int listener = listen_in(dir);
-
-		alarm(child_seconds);
-		if (listener < 0 || write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;) {
-			const int fd = accept(listener, nullptr, nullptr);
-			char request[100];
-
-			if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0)
-				send(fd, answer, std::strlen(answer), MSG_NOSIGNAL);
-			close(fd);
-		}
-	}
-	char byte;
-
-	EXPECT_EQ(read(ready[0], &byte, 1), 1);
-	check(pid);
-	kill(pid, SIGKILL);
-	waitpid(pid, nullptr, 0);
-	close(ready[0]);
-	close(ready[1]);
+	check(process.pid());
 }
 
 } /* namespace slab_test */

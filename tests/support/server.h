@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,45 @@ private:
 inline result slabinfo(const std::vector<std::string> &words = {})
 {
 	return run_tool(SLABINFO, words);
+}
+
+/* What it prints when it succeeds without a word on stderr. */
+inline std::string output_of(const std::vector<std::string> &words)
+{
+	const result got = slabinfo(words);
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	EXPECT_EQ(got.err, "");
+	return got.out;
+}
+
+/* It does nothing but print this error message. */
+inline void expect_error(const std::vector<std::string> &words, const std::string &message,
+			 int status = 2)
+{
+	const result got = slabinfo(words);
+
+	EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
+	EXPECT_EQ(got.status, status) << testing::PrintToString(words);
+	EXPECT_EQ(got.out, "");
+}
+
+inline std::string file_text(const std::string &path)
+{
+	std::ifstream file(path);
+	std::stringstream text;
+
+	EXPECT_TRUE(file.is_open()) << path;
+	text << file.rdbuf();
+	return text.str();
+}
+
+inline void write_file(const std::string &path, const std::string &text)
+{
+	std::ofstream file(path);
+
+	file << text;
+	EXPECT_TRUE(file.flush()) << path;
 }
 
 /* The default table without the lines about resident memory, which changes all the time. */

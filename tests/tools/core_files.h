@@ -3,8 +3,6 @@
 #ifndef TESTS_TOOLS_CORE_FILES_H
 #define TESTS_TOOLS_CORE_FILES_H
 
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include <unistd.h>
@@ -13,20 +11,6 @@
 
 namespace slab_test
 {
-
-inline std::string contents(const std::string &path)
-{
-	std::ifstream file(path, std::ios::binary);
-	std::ostringstream text;
-
-	text << file.rdbuf();
-	return text.str();
-}
-
-inline void write_file(const std::string &path, const std::string &text)
-{
-	std::ofstream(path, std::ios::binary) << text;
-}
 
 /* With sanitizers a process has terabytes of shadow: no core files of these. */
 class CoreTest : public testing::Test
@@ -51,14 +35,6 @@ protected:
 
 		EXPECT_EQ(gcore.wait(), 0) << errors;
 		return name + "." + std::to_string(process.pid());
-	}
-
-	/* One error message, nothing else. */
-	static void expect_refusal(const result &got, const std::string &message)
-	{
-		EXPECT_EQ(got.status, 2);
-		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
 	}
 
 	runtime_dir dir;

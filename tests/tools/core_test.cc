@@ -172,9 +172,9 @@ TEST_F(CoreTest, AProcessWithoutLibslabIsRefused)
 	EXPECT_EQ(process.line(), "started");
 	const std::string core = core_of(process);
 
-	expect_refusal(slabinfo({"--core", core}), "process " + std::to_string(process.pid()) +
-							   " (cat), which left the core file \"" +
-							   core + "\", did not use libslab");
+	expect_error({"--core", core}, "process " + std::to_string(process.pid()) +
+					       " (cat), which left the core file \"" + core +
+					       "\", did not use libslab");
 }
 
 TEST_F(CoreTest, AnotherLayoutIsRefused)
@@ -199,7 +199,7 @@ protected:
 		if (IsSkipped())
 			return;
 		program = dir.path() + "/server";
-		write_file(program, contents(PROGRAMS "silent_server_static"));
+		write_file(program, file_text(PROGRAMS "silent_server_static"));
 		ASSERT_EQ(chmod(program.c_str(), 0700), 0);
 	}
 
@@ -251,10 +251,10 @@ TEST_F(ProgramTest, AMissingProgramIsAskedFor)
 {
 	leave_core("3");
 	ASSERT_EQ(unlink(program.c_str()), 0);
-	expect_refusal(slabinfo({"--core", core}),
-		       "the core file leaves out what is in " + program +
-			       ", which cannot be opened: No such file or directory; give the "
-			       "program with --exe");
+	expect_error({"--core", core},
+		     "the core file leaves out what is in " + program +
+			     ", which cannot be opened: No such file or directory; give the "
+			     "program with --exe");
 }
 
 /* A core file may call anything a program: a pipe is not waited for. */
@@ -263,12 +263,12 @@ TEST_F(ProgramTest, APipeInItsPlaceIsNotOpened)
 	leave_core("3");
 	ASSERT_EQ(unlink(program.c_str()), 0);
 	ASSERT_EQ(mkfifo(program.c_str(), 0600), 0);
-	expect_refusal(slabinfo({"--core", core}),
-		       "the core file leaves out what is in " + program +
-			       ", which cannot be opened: it is no regular file; give the "
-			       "program with --exe");
-	expect_refusal(slabinfo({"--core", core, "--exe", program}),
-		       "the program \"" + program + "\" cannot be opened: it is no regular file");
+	expect_error({"--core", core},
+		     "the core file leaves out what is in " + program +
+			     ", which cannot be opened: it is no regular file; give the "
+			     "program with --exe");
+	expect_error({"--core", core, "--exe", program},
+		     "the program \"" + program + "\" cannot be opened: it is no regular file");
 }
 
 TEST_F(ProgramTest, AProgramElsewhereCanBeGiven)
@@ -286,7 +286,7 @@ TEST_F(ProgramTest, ConstantsAreReadFromTheProgram)
 	const std::string read = constants();
 
 	EXPECT_GT(offset, 0U);
-	EXPECT_TRUE(read == contents(program).substr(offset, 4096));
+	EXPECT_TRUE(read == file_text(program).substr(offset, 4096));
 }
 
 TEST_F(ProgramTest, AProgramThatWasBuiltAgainIsNotRead)
@@ -295,7 +295,7 @@ TEST_F(ProgramTest, AProgramThatWasBuiltAgainIsNotRead)
 
 	leave_core("0x13");
 	ASSERT_EQ(unlink(program.c_str()), 0);
-	write_file(program, contents(PROGRAMS "silent_server"));
+	write_file(program, file_text(PROGRAMS "silent_server"));
 	EXPECT_TRUE(constants(&trouble) == "not readable");
 	EXPECT_EQ(trouble, "the core file leaves out what is in " + program +
 				   ", which is another build than the process had; give the "
@@ -310,21 +310,21 @@ TEST_F(CoreTest, AnotherProgramIsRefused)
 
 	EXPECT_EQ(slabinfo({"--core", core, "--exe", program}).status, 0);
 	for (const char *other : {PROGRAMS "silent_server", "/etc/passwd"})
-		expect_refusal(slabinfo({"--core", core, "--exe", other}),
-			       "\"" + std::string(other) +
-				       "\" is not the program that left the core file \"" + core +
-				       "\", which was " + program);
-	expect_refusal(slabinfo({"--core", core, "--exe", "/nowhere"}),
-		       "the program \"/nowhere\" cannot be opened: No such file or directory");
-	expect_refusal(slabinfo({"--core", core, "--exe", "/"}),
-		       "the program \"/\" cannot be opened: it is no regular file");
+		expect_error({"--core", core, "--exe", other},
+			     "\"" + std::string(other) +
+				     "\" is not the program that left the core file \"" + core +
+				     "\", which was " + program);
+	expect_error({"--core", core, "--exe", "/nowhere"},
+		     "the program \"/nowhere\" cannot be opened: No such file or directory");
+	expect_error({"--core", core, "--exe", "/"},
+		     "the program \"/\" cannot be opened: it is no regular file");
 }
 
 TEST_F(CoreTest, EveryCutIsSeen)
 {
 	server process;
 	const std::string core = core_of(process), cut = dir.path() + "/cut";
-	const std::string whole = contents(core);
+	const std::string whole = file_text(core);
 
 	/* At the beginning, in the notes, in memory. */
 	for (std::size_t length :

@@ -169,45 +169,14 @@ inline double sample(const std::string &text, const std::string &name)
 }
 
 /* A process that can be connected to and never answers. */
-class mute
-{
-public:
+struct mute : impostor {
 	explicit mute(const runtime_dir &dir)
+		: impostor(dir, [](int) {
+			  for (;;)
+				  pause();
+		  })
 	{
-		int ready[2];
-		char byte;
-
-		mkdir((dir.path() + "/slab").c_str(), 0700);
-		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
-		pid_ = fork();
-		if (pid_ == 0) {
-			alarm(child_seconds);
-			if (listen_in(dir) < 0 || write(ready[1], "", 1) != 1)
-				_exit(1);
-			for (;;)
-				pause();
-		}
-		EXPECT_EQ(read(ready[0], &byte, 1), 1);
-		close(ready[0]);
-		close(ready[1]);
 	}
-
-	~mute()
-	{
-		kill(pid_, SIGKILL);
-		waitpid(pid_, nullptr, 0);
-	}
-
-	mute(const mute &) = delete;
-	mute &operator=(const mute &) = delete;
-
-	pid_t pid() const
-	{
-		return pid_;
-	}
-
-private:
-	pid_t pid_;
 };
 
 class ExporterTest : public testing::Test

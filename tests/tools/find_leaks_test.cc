@@ -184,11 +184,9 @@ TEST_F(FindLeaksTest, HundredsOfThousandsOfObjectsAreSearched)
 
 TEST_F(FindLeaksTest, BadTimeLimitsAreRefused)
 {
-	const result got = slabinfo({"--find-leaks", pid_of(process), "--stop-limit", "0.0"});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slabinfo: \"0.0\" is no time for --stop-limit; accepted are 0.01 to "
-			   "86400 seconds\n");
+	expect_error({"--find-leaks", pid_of(process), "--stop-limit", "0.0"},
+		     "\"0.0\" is no time for --stop-limit; accepted are 0.01 to "
+		     "86400 seconds");
 	EXPECT_EQ(slabinfo({"-T", "--stop-limit", "1"}).err,
 		  "slabinfo: --stop-limit is how long a process may stand still; it goes with "
 		  "--find-leaks and -v\n");

@@ -207,12 +207,8 @@ TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerIsRead)
 TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
 {
 	server process("deaf", silent_server);
-	const result got = slabinfo({"-d"});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.out, "");
-	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
-				   " is stopped or does not answer; it cannot be changed now\n");
+	expect_error({"-d"},
+		     name(process) + " is stopped or does not answer; it cannot be changed now");
 }
 
 TEST_F(ProcessMemoryTest, AProcessThatHoldsEveryLockIsRead)
@@ -374,21 +370,15 @@ TEST_F(ProcessMemoryTest, AProcessOfAnotherLayoutIsRefused)
 TEST_F(ProcessMemoryTest, ANoteThatLeadsNowhereIsRefused)
 {
 	server process("", PROGRAMS "other_dangling");
-	const result got = slabinfo({"-p", pid(process)});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slabinfo: the memory of " + name(process, "other_dangling") +
-				   " could not be read\n");
+	expect_error({"-p", pid(process)},
+		     "the memory of " + name(process, "other_dangling") + " could not be read");
 }
 
 TEST_F(ProcessMemoryTest, AProcessWithoutCachesIsRefused)
 {
 	server process("empty", silent_server);
-	const result got = slabinfo({"-p", pid(process)});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
-				   " has no slab caches: it has libslab, but no cache\n");
+	expect_error({"-p", pid(process)},
+		     name(process) + " has no slab caches: it has libslab, but no cache");
 }
 
 TEST_F(ProcessMemoryTest, AProcessWithoutLibslabIsRefused)
@@ -397,11 +387,8 @@ TEST_F(ProcessMemoryTest, AProcessWithoutLibslabIsRefused)
 
 	process.write_line("started");
 	EXPECT_EQ(process.line(), "started");
-	const result got = slabinfo({"-p", pid(process)});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slabinfo: " + name(process, "cat") +
-				   " has no slab caches: it does not use libslab\n");
+	expect_error({"-p", pid(process)},
+		     name(process, "cat") + " has no slab caches: it does not use libslab");
 	EXPECT_EQ(slabinfo({"--list"}).status, 2);
 }
 
@@ -410,11 +397,8 @@ TEST_F(ProcessMemoryTest, NotesWithoutEndAreNotRead)
 {
 	server process;
 	server hostile("notes", PROGRAMS "hostile_server");
-	const result got = slabinfo({"-p", pid(hostile)});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slabinfo: " + name(hostile, "hostile_server") +
-				   " has no slab caches: it does not use libslab\n");
+	expect_error({"-p", pid(hostile)}, name(hostile, "hostile_server") +
+						   " has no slab caches: it does not use libslab");
 	EXPECT_EQ(lines_of(slabinfo({"--list"}).out).size(), 2U);
 }
 

@@ -24,7 +24,7 @@ protected:
 	void refuse(const std::string &text, const std::string &message)
 	{
 		write_file(path, text);
-		expect_refusal(slabinfo({"--core", path}), message);
+		expect_error({"--core", path}, message);
 	}
 
 	/* A header that is right as far as it goes. */
@@ -64,22 +64,21 @@ protected:
 
 TEST_F(NoCoreTest, NoSuchFile)
 {
-	expect_refusal(slabinfo({"--core", path}),
-		       "the core file \"" + path +
-			       "\" cannot be opened: No such file or directory");
+	expect_error({"--core", path},
+		     "the core file \"" + path + "\" cannot be opened: No such file or directory");
 }
 
 TEST_F(NoCoreTest, ADirectory)
 {
-	expect_refusal(slabinfo({"--core", dir.path()}),
-		       "\"" + dir.path() + "\" is a directory; --core needs a core file");
+	expect_error({"--core", dir.path()},
+		     "\"" + dir.path() + "\" is a directory; --core needs a core file");
 }
 
 TEST_F(NoCoreTest, APipe)
 {
 	ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-	expect_refusal(slabinfo({"--core", path}),
-		       "\"" + path + "\" is a device or pipe; --core needs a core file");
+	expect_error({"--core", path},
+		     "\"" + path + "\" is a device or pipe; --core needs a core file");
 }
 
 TEST_F(NoCoreTest, AnEmptyFile)
@@ -115,9 +114,9 @@ TEST_F(NoCoreTest, CompressedFiles)
 
 TEST_F(NoCoreTest, AProgram)
 {
-	expect_refusal(slabinfo({"--core", SLABINFO}),
-		       "\"" SLABINFO "\" is a program or library and no core file; programs are "
-		       "given with --exe");
+	expect_error({"--core", SLABINFO},
+		     "\"" SLABINFO "\" is a program or library and no core file; programs are "
+		     "given with --exe");
 }
 
 TEST_F(NoCoreTest, AnotherArchitecture)

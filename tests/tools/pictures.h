@@ -28,24 +28,6 @@ public:
 	}
 };
 
-inline std::string file_text(const std::string &path)
-{
-	std::ifstream file(path);
-	std::stringstream text;
-
-	EXPECT_TRUE(file.is_open()) << path;
-	text << file.rdbuf();
-	return text.str();
-}
-
-inline void write_file(const std::string &path, const std::string &text)
-{
-	std::ofstream file(path);
-
-	file << text;
-	EXPECT_TRUE(file.flush()) << path;
-}
-
 /* With GOLDEN_WRITE set in the environment the file is written instead of compared. */
 inline void expect_golden(const std::string &name, const std::string &got)
 {
@@ -54,27 +36,6 @@ inline void expect_golden(const std::string &name, const std::string &got)
 	if (std::getenv("GOLDEN_WRITE"))
 		write_file(path, got);
 	EXPECT_EQ(got, file_text(path)) << name;
-}
-
-/* What it prints when it succeeds without a word on stderr. */
-inline std::string output_of(const std::vector<std::string> &words)
-{
-	const result got = slabinfo(words);
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	EXPECT_EQ(got.err, "");
-	return got.out;
-}
-
-/* It does nothing but print this error message. */
-inline void expect_error(const std::vector<std::string> &words, const std::string &message,
-			 int status = 2)
-{
-	const result got = slabinfo(words);
-
-	EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
-	EXPECT_EQ(got.status, status) << testing::PrintToString(words);
-	EXPECT_EQ(got.out, "");
 }
 
 /* python3 does this with the text as its input; status 127: it is not installed. */

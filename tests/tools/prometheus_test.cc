@@ -29,18 +29,9 @@ result shell(const std::string &command)
 	return run_tool({"/bin/sh", "-c", command});
 }
 
-std::string read_file(const std::string &path)
-{
-	std::ostringstream text;
-
-	text << std::ifstream(path).rdbuf();
-	EXPECT_FALSE(text.str().empty()) << path;
-	return text.str();
-}
-
 json read_json(const std::string &path)
 {
-	json document(json_tokener_parse(read_file(path).c_str()));
+	json document(json_tokener_parse(file_text(path).c_str()));
 
 	EXPECT_TRUE(document) << path << " is not JSON";
 	return document;

@@ -17,18 +17,17 @@ public:
 	/* The answer to a request, and how many requests for statistics came before. */
 	using answers = std::string (*)(const std::string &request, unsigned asked);
 
-	scripted_process(const runtime_dir &dir, answers answer) : path_(dir.path() + "/slab/")
+	scripted_process(const runtime_dir &dir, answers answer)
 	{
 		int orders[2], replies[2];
 
-		mkdir(path_.c_str(), 0700);
+		mkdir((dir.path() + "/slab").c_str(), 0700);
 		EXPECT_EQ(pipe2(orders, O_CLOEXEC) | pipe2(replies, O_CLOEXEC), 0);
 		pid_ = fork();
 		if (pid_ == 0) {
 			alarm(child_seconds);
 			close(orders[1]);
-			path_ += std::to_string(getpid()) + ".sock";
-			serve(answer, orders[0], replies[1]);
+			serve(dir, answer, orders[0], replies[1]);
 			_exit(0);
 		}
 		close(orders[0]);
@@ -82,38 +81,16 @@ private:
 		EXPECT_EQ(read(replies_, &done, 1), 1);
 	}
 
-	int listen_there() const
+	static std::string answer_to(const std::string &request, answers answer, unsigned *asked)
 	{
-		struct sockaddr_un address = {};
-		const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		const std::string line = request.substr(0, request.find('\n'));
+		const std::string words = line.substr(std::strlen("slab/2 "));
 
-		address.sun_family = AF_UNIX;
-		std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-		if (bind(listener, reinterpret_cast<struct sockaddr *>(&address),
-			 sizeof(address)) ||
-		    listen(listener, 8))
-			_exit(1);
-		return listener;
+		*asked += words == "stats";
+		return answer(words, *asked) + "\n";
 	}
 
-	static void answer_one(int listener, answers answer, unsigned *asked)
-	{
-		const int fd = accept(listener, nullptr, nullptr);
-		char request[200] = "";
-
-		if (fd >= 0 && recv(fd, request, sizeof(request) - 1, 0) > 0) {
-			const std::string line(request, std::strcspn(request, "\n"));
-			const std::string words = line.substr(std::strlen("slab/2 "));
-
-			*asked += words == "stats";
-			const std::string text = answer(words, *asked) + "\n";
-
-			send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-		}
-		close(fd);
-	}
-
-	void serve(answers answer, int orders, int replies) const
+	static void serve(const runtime_dir &dir, answers answer, int orders, int replies)
 	{
 		int listener = -1;
 		unsigned asked = 0;
@@ -124,16 +101,18 @@ private:
 
 			poll(fds, 2, -1);
 			if (fds[1].revents)
-				answer_one(listener, answer, &asked);
+				answer_one(listener, [&](const std::string &request) {
+					return answer_to(request, answer, &asked);
+				});
 			if (!fds[0].revents)
 				continue;
 			if (read(orders, &order, 1) != 1)
 				return;
 			if (order == 'o') {
-				listener = listen_there();
+				listener = listen_in(dir);
 			} else {
 				close(listener);
-				unlink(path_.c_str());
+				unlink(dir.socket(getpid()).c_str());
 				listener = -1;
 			}
 			if (write(replies, &order, 1) != 1)
@@ -141,7 +120,6 @@ private:
 		}
 	}
 
-	std::string path_;
 	pid_t pid_ = -1;
 	int orders_ = -1, replies_ = -1;
 };

@@ -93,12 +93,10 @@ TEST_F(SlabinfoTest, APatternSelectsByAnyNameWithoutRegardToCase)
 	EXPECT_EQ(lines_of(slabinfo({"-l", "^second$"}).out).size(), 2U);
 	/* One match alone is shown in full, as the kernel's tool does. */
 	EXPECT_TRUE(contains(slabinfo({"entry"}).out, "Slabcache: entry"));
-	const result none = slabinfo({"nobody"});
-
-	EXPECT_EQ(none.status, 1);
-	EXPECT_EQ(none.out, "");
-	EXPECT_EQ(none.err, "slabinfo: no cache of process " + std::to_string(process.pid()) +
-				    " (control_server) matches \"nobody\"\n");
+	expect_error({"nobody"},
+		     "no cache of process " + std::to_string(process.pid()) +
+			     " (control_server) matches \"nobody\"",
+		     1);
 }
 
 TEST_F(SlabinfoTest, TotalsAddUp)

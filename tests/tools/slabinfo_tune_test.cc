@@ -79,20 +79,14 @@ TEST_F(SlabinfoTuneTest, EachWrongSettingHasItsMessage)
 	};
 
 	for (const auto &[setting, message] : wrong) {
-		const result got = slabinfo({"--set", setting});
-
-		EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
-		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.status, 2) << setting;
+		expect_error({"--set", setting}, message);
 	}
 }
 
 TEST_F(SlabinfoTuneTest, SetsNoCacheThatIsNotThere)
 {
-	const result got = slabinfo({"--set", "nobody.limit=5"});
-
-	EXPECT_EQ(got.err, "slabinfo: no cache of process " + name() + " is called \"nobody\"\n");
-	EXPECT_EQ(got.status, 1);
+	expect_error({"--set", "nobody.limit=5"},
+		     "no cache of process " + name() + " is called \"nobody\"", 1);
 	/* The last dot counts: names of caches may have some. */
 	EXPECT_TRUE(contains(slabinfo({"--set", "a.b=c.limit=5"}).err, "is called \"a.b=c\""));
 }

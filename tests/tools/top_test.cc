@@ -296,13 +296,9 @@ TEST_F(TopTest, PrintsBlocksOnTerminalsThatCannotBeDrawnOn)
 TEST_F(TopTest, BadIntervalsAreOneErrorMessage)
 {
 	for (const std::string bad : {"0", "-1", "x", "1s", "86401", ""}) {
-		const result got = slabinfo({"--top=" + bad});
-
-		EXPECT_EQ(got.status, 2);
-		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.err, "slabinfo: \"" + bad +
-					   "\" is not an interval; accepted are "
-					   "0.01 to 86400 seconds\n");
+		expect_error({"--top=" + bad}, "\"" + bad +
+						       "\" is not an interval; accepted are "
+						       "0.01 to 86400 seconds");
 	}
 }
 
