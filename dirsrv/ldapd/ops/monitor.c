@@ -71,14 +71,25 @@ static void send_database(struct operation *operation)
 static void send_entry_cache(struct operation *operation)
 {
 	struct dirsrv_entry_cache *cache = backend_cache(operation->server->backend);
+	struct dirsrv_entry_cache_stats stats = {.struct_size = sizeof(stats)};
 	struct draft draft;
-	const char *name;
-	uint64_t value;
 
+	if (dirsrv_entry_cache_stats_read(cache, &stats))
+		return;
 	begin(&draft, operation, ENTRY_CACHE_DN, "entry cache");
-	for (unsigned i = 0; (name = dirsrv_entry_cache_stat_name(i)); i++)
-		if (dirsrv_entry_cache_stat_read(cache, name, &value) == 0)
-			draft_number(&draft, name, value);
+	draft_number(&draft, "limit", stats.limit);
+	draft_number(&draft, "entries", stats.entries);
+	draft_number(&draft, "bytes", stats.bytes);
+	draft_number(&draft, "hits", stats.hits);
+	draft_number(&draft, "misses", stats.misses);
+	draft_number(&draft, "inserts", stats.inserts);
+	draft_number(&draft, "returns", stats.returns);
+	draft_number(&draft, "replaces", stats.replaces);
+	draft_number(&draft, "removes", stats.removes);
+	draft_number(&draft, "evicts", stats.evicts);
+	draft_number(&draft, "reclaims", stats.reclaims);
+	draft_number(&draft, "moves", stats.moves);
+	draft_number(&draft, "pending", stats.pending);
 	draft_send(&draft);
 }
 

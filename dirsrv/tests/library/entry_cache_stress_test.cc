@@ -45,7 +45,7 @@ public:
 	/* Writers do a fixed number of steps, and more until the number `until` is above 0; all others
 	 * go on until these are done. */
 	void run(const std::vector<step> &writers, const std::vector<step> &others,
-		 const char *until = "evicts")
+		 std::uint64_t dirsrv_entry_cache_stats::*until = &dirsrv_entry_cache_stats::evicts)
 	{
 		std::vector<std::thread> threads;
 		unsigned seed = 0;
@@ -71,18 +71,19 @@ public:
 		for (std::thread &thread : threads)
 			thread.join();
 		EXPECT_EQ(wrong, 0u);
-		EXPECT_EQ(count_of("bytes"), sum_of_sizes());
+		EXPECT_EQ(count_of(&dirsrv_entry_cache_stats::bytes), sum_of_sizes());
 		EXPECT_GT(seen, 100u);
-		EXPECT_GT(count_of("removes"), 0u);
-		EXPECT_GT(count_of("replaces"), 0u);
+		EXPECT_GT(count_of(&dirsrv_entry_cache_stats::removes), 0u);
+		EXPECT_GT(count_of(&dirsrv_entry_cache_stats::replaces), 0u);
 	}
 
-	std::uint64_t count_of(const char *what)
+	std::uint64_t count_of(std::uint64_t dirsrv_entry_cache_stats::*what)
 	{
-		std::uint64_t value = 0;
+		struct dirsrv_entry_cache_stats now = {};
 
-		EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, what, &value), 0);
-		return value;
+		now.struct_size = sizeof(now);
+		EXPECT_EQ(dirsrv_entry_cache_stats_read(cache, &now), 0);
+		return now.*what;
 	}
 
 	std::uint64_t sum_of_sizes()
@@ -298,7 +299,7 @@ TEST_F(EntryCacheStressTest, ReadersSeeWholeEntriesWhileTheyMove)
 	run({&EntryCacheStressTest::write},
 	    {&EntryCacheStressTest::look, &EntryCacheStressTest::hold,
 	     &EntryCacheStressTest::defrag},
-	    "moves");
+	    &dirsrv_entry_cache_stats::moves);
 }
 
 TEST_F(EntryCacheStressTest, CopiesNamesAndWalksSeeWholeEntries)
@@ -313,7 +314,7 @@ TEST_F(EntryCacheStressTest, MemoryIsReclaimedMeanwhile)
 	run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
 	    {&EntryCacheStressTest::look, &EntryCacheStressTest::reclaim,
 	     &EntryCacheStressTest::defrag},
-	    "reclaims");
+	    &dirsrv_entry_cache_stats::reclaims);
 }
 
 } // namespace

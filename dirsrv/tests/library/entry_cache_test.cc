@@ -213,23 +213,6 @@ TEST_F(EntryCacheTest, WhatHappensIsCounted)
 	EXPECT_EQ(stats().small_bytes, stats().bytes);
 }
 
-TEST_F(EntryCacheTest, NumbersAreReadByName)
-{
-	std::uint64_t value = 0;
-	unsigned names = 0;
-
-	create(12345678);
-	ASSERT_EQ(add(1), 0);
-	for (; const char *number = dirsrv_entry_cache_stat_name(names); names++)
-		EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, number, &value), 0) << number;
-	EXPECT_EQ(names, (sizeof(struct dirsrv_entry_cache_stats) - sizeof(size_t)) / 8);
-	EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, "limit", &value), 0);
-	EXPECT_EQ(value, 12345678u);
-	EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, "inserts", &value), 0);
-	EXPECT_EQ(value, 1u);
-	EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, "nothing", &value), -ENOENT);
-}
-
 TEST_F(EntryCacheTest, AnUnknownStructIsRefused)
 {
 	struct dirsrv_entry_cache_stats now = {};

@@ -182,14 +182,6 @@ struct dirsrv_entry_cache_stats {
 SLAB_API int dirsrv_entry_cache_stats_read(struct dirsrv_entry_cache *cache,
 					   struct dirsrv_entry_cache_stats *stats);
 
-/* dirsrv_entry_cache_stat_name: the name of number i, which is that of a member above; NULL
- * after the last. dirsrv_entry_cache_stat_read: one number by its name; 0 and *value, or
- * -ENOENT. For servers that show the numbers in their own monitoring, like
- * slab_stat_read(). */
-SLAB_API const char *dirsrv_entry_cache_stat_name(unsigned i);
-SLAB_API int dirsrv_entry_cache_stat_read(struct dirsrv_entry_cache *cache, const char *name,
-					  uint64_t *value);
-
 #ifdef __cplusplus
 }
 #endif
