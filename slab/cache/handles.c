@@ -15,6 +15,7 @@
 #include "pages/topology.h"
 
 #define BLOCK_HANDLES 32u
+#define BLOCK_HANDLES_SHORT 4u /* where space is short */
 
 /* What is left of the block that was mapped last. */
 static SLAB_EARLY char *next_handle;
@@ -33,15 +34,16 @@ static size_t cache_bytes(void)
 
 static bool map_block(void)
 {
-	const size_t handles = BLOCK_HANDLES * cache_bytes();
-	const size_t rests = (size_t)BLOCK_HANDLES * topology_nodes() * sizeof(struct node_rest);
+	const unsigned n = cpu_space_is_short() ? BLOCK_HANDLES_SHORT : BLOCK_HANDLES;
+	const size_t handles = n * cache_bytes();
+	const size_t rests = (size_t)n * topology_nodes() * sizeof(struct node_rest);
 	char *block = os_map(handles + rests, 1);
 
 	if (!block)
 		return false;
 	next_handle = block;
 	next_rest = (struct node_rest *)(block + handles);
-	handles_left = BLOCK_HANDLES;
+	handles_left = n;
 	return true;
 }
 
