@@ -239,44 +239,6 @@ int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry
 	return error;
 }
 
-/* Returns the old entry, with the cache's reference; NULL and errno on failure. */
-static struct dirsrv_entry *replace(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
-				    struct victims *victims)
-{
-	struct dirsrv_entry *old = NULL;
-	int error = check(cache, entry);
-
-	if (!error) {
-		old = table_find(cache, entry->dn);
-		error = old ? 0 : -ENOENT;
-	}
-	if (error) {
-		errno = -error;
-		return NULL;
-	}
-	enter(cache, entry);
-	policy_exchange(old, entry);
-	entry->queue->bytes += entry->charged - old->charged;
-	old->cache = NULL;
-	old->charged = 0;
-	tables_exchange(cache, old, entry);
-	cache->replaces++;
-	cache_make_room(cache, 0, VAIN_MAX, victims);
-	return old;
-}
-
-struct dirsrv_entry *dirsrv_entry_cache_replace(struct dirsrv_entry_cache *cache,
-						struct dirsrv_entry *entry)
-{
-	struct victims victims = {NULL};
-	struct dirsrv_entry *old;
-
-	cache_lock(cache);
-	old = replace(cache, entry, &victims);
-	end_change(cache, &victims);
-	return old;
-}
-
 struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cache *cache,
 					       const struct dirsrv_dn *dn)
 {

@@ -29,7 +29,7 @@ struct dirsrv_entry_cache {
 	/* The members below are under the lock. */
 	size_t limit;
 	struct policy policy;
-	uint64_t inserts, returns, replaces, removes, evicts, reclaims, moves;
+	uint64_t inserts, returns, removes, evicts, reclaims, moves;
 };
 
 /* Entries that were removed, to be retired after unlocking. */

@@ -16,7 +16,6 @@ static void read_all(const struct dirsrv_entry_cache *cache, struct dirsrv_entry
 		.small_bytes = cache->policy.small.bytes,
 		.inserts = cache->inserts,
 		.returns = cache->returns,
-		.replaces = cache->replaces,
 		.removes = cache->removes,
 		.evicts = cache->evicts,
 		.reclaims = cache->reclaims,

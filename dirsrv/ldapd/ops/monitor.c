@@ -84,7 +84,6 @@ static void send_entry_cache(struct operation *operation)
 	draft_number(&draft, "misses", stats.misses);
 	draft_number(&draft, "inserts", stats.inserts);
 	draft_number(&draft, "returns", stats.returns);
-	draft_number(&draft, "replaces", stats.replaces);
 	draft_number(&draft, "removes", stats.removes);
 	draft_number(&draft, "evicts", stats.evicts);
 	draft_number(&draft, "reclaims", stats.reclaims);

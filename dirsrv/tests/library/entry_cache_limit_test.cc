@@ -309,20 +309,6 @@ TEST_F(QueueTest, InTheMainQueueEntriesPassAsOftenAsTheyWereUsed)
 		EXPECT_FALSE(look(number(i))) << i;
 }
 
-TEST_F(QueueTest, AReplacementIsUsedAsTheOldOneWas)
-{
-	struct dirsrv_entry *fresh = make_numbered(pool, number(0), 1);
-
-	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
-	for (unsigned i = 0; i < 10; i++)
-		ASSERT_EQ(add(number(i)), 0);
-	use(0, 1, 3);
-	dirsrv_entry_put(dirsrv_entry_cache_replace(cache, fresh));
-	dirsrv_entry_put(fresh);
-	EXPECT_EQ(dirsrv_entry_cache_evict(cache, 9 * size), 9u);
-	EXPECT_TRUE(look(number(0)));
-}
-
 /* There is a place for each hash, so no other hash takes its own. */
 TEST_F(QueueTest, AnEntryThatComesBackTooLateIsNew)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers without locks, while others add, evict, delete, change, replace and move what
+ * Readers without locks, while others add, evict, delete, change and move what
  * they look at. Every value carries the number of its entry and the version of its
  * attribute, so a reader that finds anything of another entry, of freed memory or of two
  * versions in one attribute sees it.
@@ -74,7 +74,6 @@ public:
 		EXPECT_EQ(count_of(&dirsrv_entry_cache_stats::bytes), sum_of_sizes());
 		EXPECT_GT(seen, 100u);
 		EXPECT_GT(count_of(&dirsrv_entry_cache_stats::removes), 0u);
-		EXPECT_GT(count_of(&dirsrv_entry_cache_stats::replaces), 0u);
 	}
 
 	std::uint64_t count_of(std::uint64_t dirsrv_entry_cache_stats::*what)
@@ -237,18 +236,6 @@ public:
 		dirsrv_entry_put(entry);
 	}
 
-	void exchange(std::mt19937 &random)
-	{
-		const unsigned number = random() % numbers;
-		struct dirsrv_entry *entry = make_numbered(pool, number, random() % 9);
-		struct dirsrv_entry *old = dirsrv_entry_cache_replace(cache, entry);
-
-		if (old)
-			check(old, number);
-		dirsrv_entry_put(old);
-		dirsrv_entry_put(entry);
-	}
-
 	void write(std::mt19937 &random)
 	{
 		switch (random() % 8) {
@@ -261,9 +248,6 @@ public:
 			remove(random);
 			break;
 		case 4:
-			exchange(random);
-			break;
-		case 5:
 			if (random() % 64 == 0)
 				dirsrv_entry_cache_evict(cache, limit / 2);
 			break;

@@ -137,33 +137,6 @@ TEST_F(EntryCacheTest, AReaderKeepsWhatHeFoundUntilHeLeaves)
 	EXPECT_EQ(stats().pending, 0u);
 }
 
-TEST_F(EntryCacheTest, AReplacementTakesTheOldOnesPlace)
-{
-	struct dirsrv_entry *fresh = make_numbered(pool, 7, 1), *old;
-
-	ASSERT_EQ(replace(fresh, "photo", {std::string(5000, 'p')}), 0);
-	create(1 << 20);
-	errno = 0;
-	EXPECT_EQ(dirsrv_entry_cache_replace(cache, fresh), nullptr);
-	EXPECT_EQ(errno, ENOENT);
-	ASSERT_EQ(add(7), 0);
-	ASSERT_EQ(add(make(pool, "uid=user7,ou=other", {{"uid", "x"}})), 0);
-	old = dirsrv_entry_cache_replace(cache, fresh);
-	ASSERT_NE(old, nullptr);
-	EXPECT_EQ(values(old, "note"), numbered_values(7, 0));
-	dirsrv_entry_put(old);
-	old = get(7);
-	EXPECT_EQ(old, fresh);
-	dirsrv_entry_put(old);
-	EXPECT_EQ(named("user7").size(), 2u);
-	EXPECT_EQ(stats().entries, 2u);
-	EXPECT_EQ(stats().replaces, 1u);
-	EXPECT_TRUE(remove_dn("uid=user7,ou=other"));
-	EXPECT_EQ(stats().bytes, dirsrv_entry_size(fresh)) << "not what the old one had";
-	dirsrv_entry_put(fresh);
-	EXPECT_TRUE(remove(7));
-}
-
 TEST_F(EntryCacheTest, EntriesOfOtherPoolsAreRefused)
 {
 	struct dirsrv_entry_pool *other = dirsrv_entry_pool_create("other", flavour());

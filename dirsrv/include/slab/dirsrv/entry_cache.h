@@ -129,16 +129,6 @@ SLAB_API void dirsrv_entry_cache_each(struct dirsrv_entry_cache *cache,
  */
 SLAB_API int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 
-/*
- * dirsrv_entry_cache_replace: publish a private entry in place of the one with the same
- * DN, in one step: every lookup finds one of the two. It waits like
- * dirsrv_entry_cache_add().
- * Returns the replaced entry with the cache's reference to it, or NULL and errno: ENOENT:
- * there is no entry with this DN; E2BIG, EINVAL: as above.
- */
-SLAB_API struct dirsrv_entry *dirsrv_entry_cache_replace(struct dirsrv_entry_cache *cache,
-							 struct dirsrv_entry *entry);
-
 /* dirsrv_entry_cache_remove: remove the entry with a DN. Returns it with the cache's
  * reference, for dirsrv_entry_put(), or NULL: there is no such entry. */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cache *cache,
@@ -169,7 +159,6 @@ struct dirsrv_entry_cache_stats {
 	uint64_t misses;
 	uint64_t inserts;
 	uint64_t returns; /* inserts of entries that were evicted recently */
-	uint64_t replaces;
 	uint64_t removes;
 	uint64_t evicts;
 	uint64_t reclaims; /* evictions under memory pressure, included in evicts */
