@@ -211,13 +211,29 @@ static void child(void)
 		signals_restore(mask);
 }
 
+/*
+ * glibc drops the handlers of pthread_atfork() once exit() has run the library's destructors. A
+ * fork that another thread has begun by then would keep all locks, and exit() waits for the one of
+ * the streams. Without an owner the handlers stay, as libslab does.
+ */
+extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
+			     void *owner) __attribute__((weak));
+
+static void register_handlers(void)
+{
+	if (__register_atfork)
+		__register_atfork(prepare, parent, child, NULL);
+	else
+		pthread_atfork(prepare, parent, child);
+}
+
 void slab_fork_init(void)
 {
 	static SLAB_EARLY bool registered;
 
 	if (!__atomic_load_n(&registered, __ATOMIC_RELAXED) &&
 	    !__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED)) {
-		pthread_atfork(prepare, parent, child);
+		register_handlers();
 		process_known();
 	}
 }
