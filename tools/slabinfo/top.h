@@ -3,7 +3,6 @@
  * --top: a live screen. A "look" is one query of the process.
  *
  *   top_source.c   queries the process: statistics, counting, the slabs of a cache
- *   top_rates.c    allocations per second, from one look or several
  *   top_rows.c     makes rows with rates from two looks: selects and sorts them
  *   top_columns.c  the table's columns
  *   top_draw.c     pages of the screen, drawn on a picture: table, help
@@ -35,7 +34,7 @@
 /* An unknown rate. */
 #define NO_RATE (-1.0)
 
-/* A cache and its changes since the previous look; rates are per second. */
+/* A cache and its changes since an earlier look; rates are per second. */
 struct top_row {
 	const struct cache *cache;
 	const struct cache *before; /* NULL: it did not exist */
@@ -83,14 +82,6 @@ enum prompt {
 	PROMPT_INTERVAL,
 };
 
-struct top_history;
-
-/* Each cache's counts in the last looks (top_rates.c). */
-struct top_rates {
-	struct top_history *history;
-	size_t count;
-};
-
 /* The process, and how to query it. */
 struct top_source {
 	struct process *process; /* the chosen process */
@@ -103,8 +94,7 @@ struct top_source {
 struct top {
 	struct options options; /* a copy: keys change it */
 	struct top_source source;
-	struct look now, before;
-	struct top_rates rates;
+	struct look now, before; /* before: an earlier one, see top_source.c */
 	struct occupancy slabs; /* of the cache on the detail page */
 	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
 	double interval; /* requested seconds */
@@ -142,8 +132,7 @@ void top_source_open(struct top *top, struct process *process);
 void top_source_close(struct top *top);
 
 /*
- * top_look: query the process, move top->now to top->before and the answer to top->now, and
- * make the rows. Without an answer nothing changes, and top->trouble has the reason.
+ * top_look: query the process, put the answer into top->now, and make the rows. Without an answer nothing changes, and top->trouble has the reason.
  * top->ended is set if the process has ended.
  */
 void top_look(struct top *top);
@@ -156,17 +145,6 @@ double top_clock(void);
 
 /* top_pause: seconds between two looks: the interval, or more if a look takes too long. */
 double top_pause(const struct top *top);
-
-/* top_rates.c */
-
-/* top_rates_take: record a look taken at this time. */
-void top_rates_take(struct top_rates *rates, const struct model *model, double at);
-void top_rates_free(struct top_rates *rates);
-
-/* top_rates_find: allocations and frees per second, or NO_RATE. The search for the cache
- * starts at *near: 0 at first. */
-void top_rates_find(const struct top_rates *rates, const char *name, size_t *near,
-		    double *ret_alloc, double *ret_free);
 
 /* top_rows.c */
 

@@ -7,8 +7,11 @@
 
 #include "select.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define KNOWN_LEAST 0.5 /* of the time that must have been counted */
 
 /* Rates */
 
@@ -29,19 +32,40 @@ static double event_rate(const struct top *top, const struct top_row *row, const
 			   : NO_RATE;
 }
 
+/* The growth of a number of the cache; negative: it was reset. */
+static double growth(const struct top_row *row, const char *key)
+{
+	return (double)model_number(row->cache->json, key) -
+	       (double)model_number(row->before->json, key);
+}
+
+/* Allocations, over the time in which they were counted, which must be most of the time. Frees are
+ * allocations minus the growth in objects. */
+static void fill_counted(const struct top *top, struct top_row *row)
+{
+	const double seconds = top->now.at - top->before.at;
+	double counted, known;
+
+	if (!row->before || seconds <= 0)
+		return;
+	counted = growth(row, "counted");
+	known = growth(row, "counted_us") / 1e6;
+	if (counted < 0 || known <= 0 || known < KNOWN_LEAST * seconds)
+		return;
+	row->alloc = fmax(counted / known, row->slow_alloc);
+	row->free = fmax(row->alloc - growth(row, "objects") / seconds, 0);
+}
+
 static void fill_row(const struct top *top, struct top_row *row, const struct cache *cache,
-		     const struct cache *before, size_t *near)
+		     const struct cache *before)
 {
 	*row = (struct top_row){cache, before, NO_RATE, NO_RATE, NO_RATE, NO_RATE};
 	row->slow_alloc = event_rate(top, row, "alloc_slowpath");
 	row->slow_free = event_rate(top, row, "free_slowpath");
-	top_rates_find(&top->rates, cache->name, near, &row->alloc, &row->free);
-	/* A rate over several looks may be lower than the slow-path rate of the last one. */
-	if (row->slow_alloc > row->alloc)
-		row->alloc = row->free = NO_RATE;
+	fill_counted(top, row);
 }
 
-/* The cache of this name in the previous look. Both looks are in the order of creation, so it
+/* The cache of this name in the earlier look. Both looks are in the order of creation, so it
  * is near the last one found. */
 static const struct cache *find_before(const struct model *model, const char *name, size_t *near)
 {
@@ -161,7 +185,7 @@ static bool take_shown(struct top *top, struct model *shown)
 void top_rows(struct top *top)
 {
 	struct model shown;
-	size_t near = 0, near_rates = 0;
+	size_t near = 0;
 
 	top_rows_free(top);
 	if (!take_shown(top, &shown))
@@ -171,7 +195,7 @@ void top_rows(struct top *top)
 
 		if (matches(top, cache))
 			fill_row(top, &top->rows[top->count++], cache,
-				 find_before(&top->before.model, cache->name, &near), &near_rates);
+				 find_before(&top->before.model, cache->name, &near));
 	}
 	qsort_r(top->rows, top->count, sizeof(*top->rows), compare_rows, top);
 	find_cursor(top);

@@ -82,7 +82,6 @@ void top_source_close(struct top *top)
 	forget_slabs(top);
 	forget_look(&top->now);
 	forget_look(&top->before);
-	top_rates_free(&top->rates);
 }
 
 /* Query its memory, or its socket; NULL after fail(). */
@@ -156,12 +155,23 @@ double top_pause(const struct top *top)
 	return least > top->interval ? least : top->interval;
 }
 
+static uint64_t counted_us(const struct look *look)
+{
+	return look->model.count ? model_number(look->model.caches[0].json, "counted_us") : 0;
+}
+
+/* A process that counts adds up only 20 times a second (docs/control.md). Rates need a look before
+ * that: until there is more time in which was counted, the earlier look stays. */
 static void keep_look(struct top *top, const struct look *look)
 {
-	forget_look(&top->before);
-	top->before = top->now;
+	if (top->source.counting && top->before.model.document && counted_us(look) &&
+	    counted_us(look) == counted_us(&top->now)) {
+		forget_look(&top->now);
+	} else {
+		forget_look(&top->before);
+		top->before = top->now;
+	}
 	top->now = *look;
-	top_rates_take(&top->rates, &look->model, look->at);
 	top_rows(top);
 }
 
