@@ -134,7 +134,7 @@ def of(options):
 
 def probe_files(target):
     """The files that have probes: libslab.so, libslab_malloc.so, what contains libslab.a."""
-    files = [path for path in target.files() if elf.probes(path)]
+    files = [path for path in target.files() if elf.has_probes(path)]
     if not files:
         raise Failure(f"{target.name} ({target.pid}) has no libslab with probes: either it does "
                       "not use libslab, or that was built without <sys/sdt.h>")
