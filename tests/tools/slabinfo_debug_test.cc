@@ -293,51 +293,6 @@ TEST_F(SlabinfoDebugTest, ValuesAreOneLine)
 
 /* --- what may go wrong ------------------------------------------------------------------ */
 
-TEST_F(SlabinfoDebugTest, BadUsage)
-{
-	const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-		{{"-dx"},
-		 "slabinfo: 'x' is not a debug flag; -d takes f z p u t, a for f z p u, "
-		 "A for fault injection, and nothing for off\n"},
-		{{"--debug=f,z"}, "slabinfo: ',' is not a debug flag; "},
-		{{"-da", "-T"}, "slabinfo: -d and -T cannot be combined; give one of them\n"},
-		{{"-da", "-v"}, "slabinfo: -d and -v cannot be combined; give one of them\n"},
-		{{"-v", "--json"},
-		 "slabinfo: -v and --json cannot be combined; give one of them\n"},
-		{{"-d", "a", "entry"},
-		 "slabinfo: one regular expression is enough; \"entry\" is one "
-		 "too many; flags follow -d without a blank: -da\n"},
-		{{"-N", "0"},
-		 "slabinfo: \"0\" is not a number of lines; -N takes a number from 1 on\n"},
-		{{"-N", "x"}, "slabinfo: \"x\" is not a number of lines"},
-		{{"--sample=x"},
-		 "slabinfo: \"x\" is not a number of allocations; --sample takes one "
-		 "from 1 on, and 0 for off\n"},
-		{{"--sample=-1"}, "slabinfo: \"-1\" is not a number of allocations"},
-		{{"--sample"}, "slabinfo: --sample needs a value; --help shows the options\n"},
-		{{"--fail"}, "slabinfo: --fail needs a value; --help shows the options\n"},
-		{{"--fail=-", "entry"},
-		 "slabinfo: --fail is for the whole process; it takes no "
-		 "regular expression \"entry\"\n"},
-		{{"--mark", "entry"},
-		 "slabinfo: --mark is for the whole process; it takes no regular "
-		 "expression \"entry\"\n"},
-		{{"--since-mark=x"},
-		 "slabinfo: \"x\" is not a mark; --since-mark takes the number "
-		 "that --mark printed, or nothing for the last one\n"},
-		{{"--mark", "--since-mark"},
-		 "slabinfo: --mark and --since-mark cannot be combined"},
-	};
-
-	for (const auto &[words, message] : cases) {
-		const result got = slabinfo(words);
-
-		EXPECT_EQ(got.status, 2) << message;
-		EXPECT_EQ(got.err.compare(0, message.size(), message), 0) << got.err;
-		EXPECT_EQ(got.out, "");
-	}
-}
-
 TEST_F(SlabinfoDebugTest, StrangeAnswersDoNoHarm)
 {
 	const std::vector<std::vector<std::string>> runs = {

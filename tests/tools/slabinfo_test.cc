@@ -245,38 +245,6 @@ TEST_F(SlabinfoTest, OneOfSeveralIsChosen)
 	EXPECT_EQ(slabinfo().status, 0);
 }
 
-TEST_F(SlabinfoTest, BadUsage)
-{
-	const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-		{{"-Q"}, "slabinfo: there is no option -Q; --help shows the options\n"},
-		{{"--json", "-QT"}, "slabinfo: there is no option -Q; --help shows the options\n"},
-		{{"-:"}, "slabinfo: there is no option -:; --help shows the options\n"},
-		{{"--frobnicate"},
-		 "slabinfo: there is no option --frobnicate, or more than one that begins so; "
-		 "--help shows the options\n"},
-		{{"--slabs=1"}, "slabinfo: --slabs takes no value; --help shows the options\n"},
-		{{"--trim=1"}, "slabinfo: --trim takes no value; --help shows the options\n"},
-		{{"-p"}, "slabinfo: -p needs a value; --help shows the options\n"},
-		{{"--pid"}, "slabinfo: --pid needs a value; --help shows the options\n"},
-		{{"-p", "x"},
-		 "slabinfo: \"x\" is not a process number; --pid takes a number from 1 on"},
-		{{"-p", "0"}, "slabinfo: \"0\" is not a process number"},
-		{{"-p", "1", "--process", "a"}, "slabinfo: --pid and --process cannot be combined"},
-		{{"-T", "-r"}, "slabinfo: -T and -r cannot be combined; give one of them"},
-		{{"a", "b"}, "slabinfo: one regular expression is enough; \"b\" is one too many"},
-		{{"("}, "slabinfo: \"(\" is not a regular expression: "},
-	};
-
-	for (const auto &[words, message] : cases) {
-		const result got = slabinfo(words);
-
-		EXPECT_EQ(got.status, 2) << message;
-		EXPECT_EQ(got.err.compare(0, message.size(), message), 0) << got.err;
-		EXPECT_EQ(lines_of(got.err).size(), 1U) << got.err;
-		EXPECT_EQ(got.out, "");
-	}
-}
-
 TEST_F(SlabinfoTest, HelpFitsOneScreen)
 {
 	const result help = slabinfo({"--help"});

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of slabinfo that do not go together, and its help. */
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,58 @@ INSTANTIATE_TEST_SUITE_P(
 			{"--flame=a.svg", "entry"},
 			"--flame is for the whole process; it takes no regular expression \"entry\""},
 		usage_case{{"entry", "pblock"},
-			   "one regular expression is enough; \"pblock\" is one too many"}));
+			   "one regular expression is enough; \"pblock\" is one too many"},
+		usage_case{{"-Q"}, "there is no option -Q; --help shows the options"},
+		usage_case{{"--json", "-QT"}, "there is no option -Q; --help shows the options"},
+		usage_case{{"-:"}, "there is no option -:; --help shows the options"},
+		usage_case{
+			{"--frobnicate"},
+			"there is no option --frobnicate, or more than one that begins so; --help shows the options"},
+		usage_case{{"--slabs=1"}, "--slabs takes no value; --help shows the options"},
+		usage_case{{"--trim=1"}, "--trim takes no value; --help shows the options"},
+		usage_case{{"-p"}, "-p needs a value; --help shows the options"},
+		usage_case{{"--pid"}, "--pid needs a value; --help shows the options"},
+		usage_case{{"-p", "x"},
+			   "\"x\" is not a process number; --pid takes a number from 1 on"},
+		usage_case{{"-p", "0"},
+			   "\"0\" is not a process number; --pid takes a number from 1 on"},
+		usage_case{{"-p", "1", "--process", "a"},
+			   "--pid and --process cannot be combined; give one of them"},
+		usage_case{{"-T", "-r"}, "-T and -r cannot be combined; give one of them"},
+		usage_case{{"("}, "\"(\" is not a regular expression: Unmatched ( or \\("},
+		usage_case{
+			{"-dx"},
+			"'x' is not a debug flag; -d takes f z p u t, a for f z p u, A for fault injection, and nothing for off"},
+		usage_case{
+			{"--debug=f,z"},
+			"',' is not a debug flag; -d takes f z p u t, a for f z p u, A for fault injection, and nothing for off"},
+		usage_case{{"-da", "-T"}, "-d and -T cannot be combined; give one of them"},
+		usage_case{{"-da", "-v"}, "-d and -v cannot be combined; give one of them"},
+		usage_case{{"-v", "--json"}, "-v and --json cannot be combined; give one of them"},
+		usage_case{
+			{"-d", "a", "entry"},
+			"one regular expression is enough; \"entry\" is one too many; flags follow -d without a blank: -da"},
+		usage_case{{"-N", "x"},
+			   "\"x\" is not a number of lines; -N takes a number from 1 on"},
+		usage_case{
+			{"--sample=x"},
+			"\"x\" is not a number of allocations; --sample takes one from 1 on, and 0 for off"},
+		usage_case{
+			{"--sample=-1"},
+			"\"-1\" is not a number of allocations; --sample takes one from 1 on, and 0 for off"},
+		usage_case{{"--sample"}, "--sample needs a value; --help shows the options"},
+		usage_case{{"--fail"}, "--fail needs a value; --help shows the options"},
+		usage_case{
+			{"--fail=-", "entry"},
+			"--fail is for the whole process; it takes no regular expression \"entry\""},
+		usage_case{
+			{"--mark", "entry"},
+			"--mark is for the whole process; it takes no regular expression \"entry\""},
+		usage_case{
+			{"--since-mark=x"},
+			"\"x\" is not a mark; --since-mark takes the number that --mark printed, or nothing for the last one"},
+		usage_case{{"--mark", "--since-mark"},
+			   "--mark and --since-mark cannot be combined; give one of them"}));
 
 TEST(CoreUsageTest, NothingThatChangesOrRepeatsGoesWithACoreFile)
 {
@@ -140,56 +192,20 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 	const std::string help = slabinfo({"-h"}).out;
 
 	EXPECT_TRUE(contains(help, "slabinfo(1)"));
-	for (const char *word : {"-a --aliases",
-				 "-A --activity",
-				 "-B --bytes",
-				 "-d --debug[=FLAGS]",
-				 "-D --display-activity",
-				 "-e --empty",
-				 "-f --first-alias",
-				 "-h --help",
-				 "-i --inverted",
-				 "-l --slabs",
-				 "-L --loss",
-				 "-n --numa",
-				 "-N --lines=K",
-				 "-o --ops",
-				 "-p --pid=PID",
-				 "-P --partial",
-				 "-r --report",
-				 "-s --shrink",
-				 "-S --size",
-				 "-t --tracking",
-				 "-T --totals",
-				 "-U --unreclaim",
-				 "-v --validate",
-				 "-X --xtotals",
-				 "-z --zero",
-				 "-1 --1ref",
-				 "--process=NAME",
-				 "--list",
-				 "--memory",
-				 "--core=FILE",
-				 "--exe=FILE",
-				 "--json",
-				 "--openmetrics",
-				 "--set=CACHE.ATTRIBUTE=VALUE",
-				 "--reset",
-				 "--trim",
-				 "--sample=N",
-				 "--fail=SPEC",
-				 "--mark",
-				 "--since-mark[=MARK]",
-				 "--top[=SECONDS]",
-				 "--map=SVG",
-				 "--profile=BYTES",
-				 "--pprof=FILE",
-				 "--flame=SVG",
-				 "--record=FILE",
-				 "--interval=SECONDS",
-				 "--plot=SVG FILE...",
-				 "--diff A B",
-				 "--version"})
+	std::istringstream words(
+		"-a --aliases|-A --activity|-B --bytes|-d --debug[=FLAGS]|"
+		"-D --display-activity|-e --empty|-f --first-alias|-h --help|"
+		"-i --inverted|-l --slabs|-L --loss|-n --numa|-N --lines=K|-o --ops|"
+		"-p --pid=PID|-P --partial|-r --report|-s --shrink|-S --size|"
+		"-t --tracking|-T --totals|-U --unreclaim|-v --validate|-X --xtotals|"
+		"-z --zero|-1 --1ref|--process=NAME|--list|--memory|--core=FILE|"
+		"--exe=FILE|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
+		"--trim|--sample=N|--fail=SPEC|--mark|--since-mark[=MARK]|"
+		"--top[=SECONDS]|--map=SVG|--profile=BYTES|--pprof=FILE|--flame=SVG|"
+		"--record=FILE|--interval=SECONDS|--plot=SVG FILE...|--diff A B|"
+		"--version|");
+
+	for (std::string word; std::getline(words, word, '|');)
 		EXPECT_TRUE(contains(help, word)) << word;
 }
 
