@@ -43,10 +43,11 @@ extern "C" {
 /*
  * slab_control_fd: open the socket without a thread.
  *
- * Returns a descriptor to watch for input with poll, epoll or select. Its number is below
- * 1024 while such numbers are free. The descriptor belongs to libslab. A later call returns
- * the same descriptor, or a new one if the program closed descriptors of libslab.
- * On failure it returns
+ * The descriptor is for input with poll, epoll or select. Its number is below 1024 while such
+ * numbers are free. It belongs to libslab. A later call returns the same descriptor, or a new
+ * one if the program closed descriptors of libslab.
+ *
+ * Returns the descriptor, or
  *   -EPERM  SLAB_CONTROL=off
  *   -EBUSY  the control thread already serves the socket
  * or the negative error number with which the socket could not be opened. Then the process has
@@ -59,12 +60,12 @@ SLAB_API int slab_control_fd(void);
 
 /*
  * slab_control_dispatch: serve waiting requests without blocking, and return unused memory
- * that is due (<slab/memory.h>).
+ * that is due (<slab/memory.h>). The descriptor becomes readable for that, too.
  *
  * Returns the number of answered requests, or
- *   -EBADF         the program closed descriptors of libslab; slab_control_fd() opens new ones
- *   -EINVAL        this process has not called slab_control_fd(), as after a fork
- *   -EPERM, -EBUSY as slab_control_fd()
+ *   -EBADF          the program closed descriptors of libslab; slab_control_fd() opens new ones
+ *   -EINVAL         this process has not called slab_control_fd(), as after a fork
+ *   -EPERM, -EBUSY  as slab_control_fd()
  * or another negative error number.
  * Only one thread at a time may call it. Fork-safe, cancel-safe, not async-signal-safe.
  */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding memory corruption: debug flags of a cache, reports, call sites, sampling
- * and fault injection. docs/hunting-corruption.md shows how to use them.
+ * Finding memory corruption: debug flags of a cache, reports, call sites, sampling and fault
+ * injection. docs/hunting-corruption.md shows how to use them.
  *
- * A report describes misuse or damage that libslab found. libslab writes each report in one
- * write to stderr, or appends it to the file that SLAB_LOG names. Then it contains the
- * damage, and the program continues. With SLAB_DEBUG_ABORT=1 libslab aborts the program
- * after the first report.
+ * A report describes misuse or damage that libslab found. libslab writes each report in one write
+ * to stderr, or appends it to the file that SLAB_LOG names. Then it contains the damage, and the
+ * program continues. With SLAB_DEBUG_ABORT=1 libslab aborts the program after the first report.
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -21,7 +20,8 @@ extern "C" {
 
 /* --- debug flags ------------------------------------------------------------- */
 
-/* All debug flags; and those of "FZPU", the default of SLAB_DEBUG and of slabinfo -da. */
+/* The flags of slab_cache_debug(): all; and those of "FZPU", the default of SLAB_DEBUG and of
+ * slabinfo -da. */
 #define SLAB_DEBUG_FLAGS                                                                           \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB)
@@ -32,11 +32,12 @@ extern "C" {
  *
  * @debug_flags  any of SLAB_DEBUG_FLAGS, or 0 to switch debugging off
  *
- * Each slab keeps the layout that it was created with (in SLUB the layout belongs to the
- * cache). Objects allocated before the call stay valid, and libslab frees them with their old
- * layout. libslab does not allocate from their slabs again, and releases each when its last
- * object is freed. After the call, allocations come from slabs with the new layout. The
- * flags of all names of a merged cache change together.
+ * Each slab keeps the layout that it was created with (in SLUB the layout belongs to the cache).
+ * Objects allocated before the call stay valid, and libslab frees them with their old layout.
+ * libslab does not allocate from their slabs again, and releases each when its last object is
+ * freed. After the call, allocations come from slabs with the new layout. The flags of all names of
+ * a merged cache change together. The first use of debug flags installs a handler of SIGSEGV and
+ * SIGBUS, as slab_cache_sample() does.
  *
  * Returns 0, or -EINVAL: a flag is no debug flag, or the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
@@ -45,7 +46,8 @@ SLAB_API int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags);
 
 /* --- reports ---------------------------------------------------------------- */
 
-/* The kind of problem of a report. Later versions add new ones at the end. */
+/* The kind of problem of a report (slab_set_report_handler()). Later versions add new ones at the
+ * end. */
 enum slab_problem {
 	SLAB_PROBLEM_LEFT_REDZONE,      /* "Left Redzone overwritten" */
 	SLAB_PROBLEM_RIGHT_REDZONE,     /* "Right Redzone overwritten" */
@@ -71,7 +73,8 @@ enum slab_problem {
 /* The most return addresses of a recorded stack: the innermost ones. */
 #define SLAB_STACK_MAX 16
 
-/* An allocation or a free of an object, as debug flag U records it. */
+/* An allocation or a free of an object, as debug flag U records it, in a report
+ * (slab_set_report_handler()). */
 struct slab_track {
 	int tid;         /* thread id; 0: nothing is recorded, all members are 0 */
 	int cpu;         /* -1: unknown */
@@ -81,7 +84,8 @@ struct slab_track {
 	const void *frame[SLAB_STACK_MAX]; /* return addresses, the caller of libslab first */
 };
 
-/* One report. The struct and what its pointers lead to are valid during the handler's call. */
+/* One report, for slab_set_report_handler(). The struct and what its pointers lead to are valid
+ * during the handler's call. */
 struct slab_report {
 	size_t struct_size; /* sizeof(struct slab_report) of this library: grows at the end */
 	enum slab_problem problem;
@@ -102,15 +106,14 @@ struct slab_report {
 };
 
 /*
- * slab_set_report_handler: set a function that libslab calls with every report, instead of
- * writing the report.
+ * slab_set_report_handler: set a function that libslab calls with every report, instead of writing
+ * the report.
  *
  * @handler  NULL restores the default. libslab calls the handler in the thread that finds the
- *           problem, possibly in several threads at once. libslab holds no lock: the handler
- *           may fork, and may use every cache except the one that the report is about.
- *           For SLAB_PROBLEM_OUT_OF_BOUNDS and SLAB_PROBLEM_USE_AFTER_FREE libslab calls it
- *           in a signal handler: there it must not call libslab, and must not fork (system()
- *           and popen() fork).
+ *           problem, possibly in several threads at once. libslab holds no lock: the handler may
+ *           fork, and may use every cache except the one that the report is about. For
+ *           SLAB_PROBLEM_OUT_OF_BOUNDS and SLAB_PROBLEM_USE_AFTER_FREE libslab calls it in a signal
+ *           handler: there it must not call libslab, and must not fork (system() and popen() fork).
  * @arg      passed to the handler
  *
  * Another thread may still be in a call of the previous handler when the function returns. So a
@@ -124,6 +127,7 @@ SLAB_API void slab_set_report_handler(void (*handler)(const struct slab_report *
 
 /* --- call sites (debug flag U) ------------------------------------------------ */
 
+/* What slab_cache_traces() looks for. */
 enum slab_traces {
 	SLAB_TRACES_ALLOCATED, /* allocations of the objects in use */
 	SLAB_TRACES_FREED,     /* frees of the free objects */
@@ -146,17 +150,17 @@ struct slab_call_site {
 };
 
 /*
- * slab_mark: the current time, for slab_cache_traces(), in milliseconds of a clock that only
- * goes forward. The call waits until the next millisecond, so that objects allocated after it
- * count as younger.
+ * slab_mark: the current time, for slab_cache_traces(), in milliseconds of a clock that only goes
+ * forward. The call waits until the next millisecond, so that objects allocated after it count as
+ * younger.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API uint64_t slab_mark(void);
 
 /*
- * slab_cache_traces: call fn for each call site of a cache, from the most objects to the
- * fewest, until fn returns non-zero. Only slabs with the debug flag U count. libslab holds no
- * lock while fn runs.
+ * slab_cache_traces: call fn for each call site of a cache, from the most objects to the fewest,
+ * until fn returns non-zero. Only slabs with the debug flag U count. libslab holds no lock while fn
+ * runs.
  *
  * @kind   allocations or frees
  * @since  0, or a slab_mark(): only operations after it count
@@ -178,20 +182,20 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
 /*
  * slab_cache_sample: guard one in `n` allocations with guard pages; 0 switches sampling off.
  *
- * When the program accesses memory beyond such an object, or the object after its free,
- * libslab reports the access with the stacks of allocation and free. Then the program dies by
- * the signal. The first use installs a handler of SIGSEGV and SIGBUS that calls the previous
- * handler; so do debug flags. libslab guards at most 1024 objects of a process at a time. It
- * never guards allocations of slab_malloc() from the cache size-32k, whose alignment leaves no
- * room for guard pages. It never guards objects of type-safe caches (<slab/rcu.h>); for a
- * type-safe cache the function has no effect.
+ * When the program accesses memory beyond such an object, or the object after its free, libslab
+ * reports the access with the stacks of allocation and free. Then the program dies by the signal.
+ * With n of some thousands the cost is negligible. The first use installs a handler of SIGSEGV and
+ * SIGBUS that calls the previous handler; so do debug flags. libslab guards at most 1024 objects of
+ * a process at a time. It never guards allocations of slab_malloc() from the cache size-32k, whose
+ * alignment leaves no room for guard pages. It never guards objects of type-safe caches
+ * (<slab/rcu.h>); for a type-safe cache the function has no effect.
  *
- * Up to 1000, n is exact. Above 1000, libslab counts allocations on the slow path alone,
- * estimates the others, and guards at most 1000 allocations per second. A program that
- * allocates and frees alternately stays on the fast path; so ten times a second the control
- * thread or slab_control_dispatch() sends the next allocation to the slow path. This does not
- * happen with SLAB_CONTROL=off, and not before the process, or the child of a fork, has a
- * control thread (<slab/control.h>).
+ * Up to 1000, n is exact. Above 1000, libslab counts allocations on the slow path alone, estimates
+ * the others, and guards at most 1000 allocations per second. A program that allocates and frees
+ * alternately stays on the fast path; so ten times a second the control thread or
+ * slab_control_dispatch() sends the next allocation to the slow path. This does not happen with
+ * SLAB_CONTROL=off, and not before the process, or the child of a fork, has a control thread
+ * (<slab/control.h>).
  * Algorithm: as the kernel's KFENCE and GWP-ASan.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.
@@ -206,11 +210,12 @@ SLAB_API int slab_cache_sample(struct slab_cache *cache, unsigned long n);
  *
  * @period  the mean number of bytes between two samples, as 512 * 1024; 0: off
  *
- * libslab samples allocations of all caches and large allocations at random and records their
- * stacks. slabinfo --pprof and --flame write them as a profile (docs/heap-profile.md). Objects
- * that were allocated before are not in it. Samples stay in the profile when it is switched off;
- * their frees are still counted. After a change of the period, older samples count as many
- * allocations as they did before. A forked child continues, with the samples of the parent.
+ * libslab samples allocations of all caches and large allocations at random, one of `size` bytes
+ * with the probability 1 - exp(-size / period), and records their stacks. slabinfo --pprof and
+ * --flame write them as a profile (docs/heap-profile.md). Objects that were allocated before are
+ * not in it. Samples stay in the profile when it is switched off; their frees are still counted.
+ * After a change of the period, older samples count as many allocations as they did before. A
+ * forked child continues, with the samples of the parent.
  *
  * While the profile is on, allocations leave the fast path to count their bytes, which takes some
  * nanoseconds. A sample takes some microseconds.
@@ -225,12 +230,19 @@ SLAB_API int slab_set_profile(size_t period);
 /*
  * slab_set_fail: replace the fault injection of SLAB_FAIL.
  *
- * @spec  a comma-separated list of probability=PERCENT, interval=N, times=N and cache=NAME,
- *        as in SLAB_FAIL and in the kernel's failslab (docs/environment.md). NULL or ""
- *        switches fault injection off. Without cache=, two kinds of allocations fail: of
- *        pages, and of objects in caches with the debug flag A. With cache=, only
- *        allocations from matching caches fail; libslab gives these caches the flag A. A *
- *        at the end of NAME matches any rest of a name.
+ * @spec  a comma-separated list as in SLAB_FAIL and in the kernel's failslab; NULL or "" switches
+ *        fault injection off
+ *
+ *   interval=N           every Nth allocation is a candidate; 1 by default
+ *   probability=PERCENT  a candidate fails with this probability; 100 by default
+ *   times=N              injection ends after N failures; -1, the default: never
+ *   cache=NAME           only allocations from this cache fail; a * at the end of NAME matches any
+ *                        rest of a name. The list may have several, of 1023 bytes together
+ *
+ * Without cache=, two kinds of allocations fail: of pages, and of objects in caches with the debug
+ * flag A. libslab gives matching caches the flag A, which takes their allocations off the fast path
+ * until slab_cache_debug() clears it. Whether a candidate fails depends only on its number: a
+ * program that repeats the same allocations fails at the same places.
  *
  * Returns 0, or -EINVAL: the syntax is wrong, and the previous setting stays.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

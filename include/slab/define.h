@@ -4,7 +4,7 @@
  * life.
  *
  *	SLAB_DEFINE_CACHE(entry, struct entry);
- *
+ *	…
  *	struct entry *e = entry_alloc();
  *	entry_free(e);
  *
@@ -58,24 +58,26 @@ struct slab_definition {
 SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definition, uint64_t flags);
 
 /*
- * SLAB_DEFINE_CACHE(entry, struct entry);
- * SLAB_DEFINE_CACHE(entry, struct entry, flags);
- * SLAB_DEFINE_CACHE(entry, struct entry, flags, &args): define a cache with the name "entry" and
- * the functions
- *   struct entry *entry_alloc(void);
- *   struct entry *entry_zalloc(void);
- *   struct entry *entry_alloc_nofail(void);
- *   void entry_free(struct entry *);
- *   struct slab_cache *entry_cache(void);  for the other functions on caches
+ * SLAB_DEFINE_CACHE(entry, struct entry); SLAB_DEFINE_CACHE(entry, struct entry, flags);
+ * SLAB_DEFINE_CACHE(entry, struct entry, flags, &args): define a cache with typed functions. Its
+ * name is "entry", and the functions are
+ *	struct entry *entry_alloc(void);
+ *	struct entry *entry_zalloc(void);
+ *	struct entry *entry_alloc_nofail(void);
+ *	void entry_free(struct entry *);
+ *	struct slab_cache *entry_cache(void); // for the other functions on caches
  *
  * @flags  SLAB_* flags
  * @args   const struct slab_cache_args with static storage. Without args.align the alignment is
  *         that of the type.
  *
- * Returns, errors and safety: as slab_alloc(), slab_zalloc(), slab_alloc_nofail() and slab_free();
- * entry_cache() as slab_cache_defined(). If the cache cannot be created, entry_alloc_nofail()
- * aborts the process as slab_cache_create() does with SLAB_PANIC. A call that may be the first one is not async-signal-safe.
- * gcc warns if an object goes to another free function, and if the result is not used.
+ * gcc warns if an object goes to another free function, and if the result is not used. If the cache
+ * cannot be created, entry_alloc_nofail() aborts the process as slab_cache_create() does with
+ * SLAB_PANIC.
+ *
+ * Returns what slab_alloc(), slab_zalloc(), slab_alloc_nofail() and slab_cache_defined() return.
+ * MT-safe, fork-safe, cancel-safe; async-signal-safe as slab_alloc() and slab_free(), except a call
+ * that may be the first one.
  */
 #define SLAB_DEFINE_CACHE(prefix, ...) SLAB_DEFINE_CACHE_(prefix, __VA_ARGS__, 0, NULL, 0)
 

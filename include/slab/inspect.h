@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspecting a process from outside: libslab reads the caches of a process from its memory,
- * without its help. slabinfo does so for a process that hangs, that is stopped, or that left
- * a core file. The control socket answers with the same code, from the process's own memory.
+ * Inspecting a process from outside: libslab reads the caches of a process from its memory, without
+ * its help. slabinfo does so for a process that hangs, that is stopped, or that left a core file.
+ * The control socket answers with the same code, from the process's own memory.
  *
- * The caller provides a function that reads memory, and the address of the process's
- * *root*, the table from which libslab finds everything else. libslab takes no lock and
- * stops no thread of the process. Changes during the inspection may or may not be in the
- * answer; in a busy process, numbers that belong together may differ by such changes.
+ * The caller provides a function that reads memory, and the address of the process's *root*, the
+ * table from which libslab finds everything else. libslab takes no lock and stops no thread of the
+ * process. Changes during the inspection may or may not be in the answer; in a busy process,
+ * numbers that belong together may differ by such changes.
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -22,14 +22,15 @@ extern "C" {
 #endif
 
 /*
- * An ELF note of this owner and type leads to the root. The note is in the object that
- * libslab is part of (libslab.so, or a program that is linked statically), in a segment that
- * is loaded into memory. The note's descriptor is struct slab_inspect_note: the root lies
- * `offset` bytes from the first byte of the descriptor.
+ * An ELF note of this owner and type leads to the root of slab_inspect(). The note is in the object
+ * that libslab is part of (libslab.so, or a program that is linked statically), in a segment that
+ * is loaded into memory. The note's descriptor is struct slab_inspect_note: the root lies `offset`
+ * bytes from the first byte of the descriptor.
  */
 #define SLAB_INSPECT_NOTE_OWNER "libslab"
 #define SLAB_INSPECT_NOTE_TYPE 1
 
+/* The note's descriptor (slab_inspect()). */
 struct slab_inspect_note {
 	int64_t offset;
 };
@@ -38,9 +39,9 @@ struct slab_inspect_note {
 struct slab_reader {
 	size_t struct_size; /* set by the caller: sizeof(struct slab_reader) */
 	/*
-	 * Copy `count` pieces of `size` bytes to `to`, one after the other. The first piece
-	 * is at `address`, each further one `stride` bytes after the previous one. `size` and
-	 * `count` are never 0.
+	 * Copy `count` pieces of `size` bytes to `to`, one after the other. The first piece is at
+	 * `address`, each further one `stride` bytes after the previous one. `size` and `count` are
+	 * never 0.
 	 * Returns 0, or -errno if a piece cannot be read.
 	 */
 	int (*read)(void *arg, uint64_t address, size_t size, size_t stride, size_t count,
@@ -63,15 +64,15 @@ struct slab_answer {
  * slab_inspect: answer a request of the control protocol from memory.
  *
  * @root     address of the root
- * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME",
- *           "traces allocated|freed SINCE NAME", "profile", "objects [NAME]", "regions", or
- *           "validate NAME", which needs a process that stands still, or a core file: `problems`
- *           is the number of problems found, and `reports` has the text of each
- * @answer   set by the function; the caller frees it with slab_answer_free(), also after an
- *           error
+ * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME", "traces
+ *           allocated|freed SINCE NAME", "profile", "objects [NAME]", "regions", or "validate
+ *           NAME", which needs a process that stands still, or a core file: `problems` is the
+ *           number of problems found, and `reports` has the text of each
+ * @answer   set by the function; the caller frees it with slab_answer_free(), also after an error
  *
- * Returns 0 if the answer has "ok": true, or a negative error number; errno has no meaning.
- * With these errors the answer has a message in "error":
+ * errno has no meaning after the call.
+ *
+ * Returns 0 if the answer has "ok": true, or an error that the answer's "error" explains:
  *   -EPROTO  the process has a libslab of another layout, or none
  *   -EFAULT  its memory could not be read
  *   -EAGAIN  its list of caches changed during each attempt to read it, or is damaged

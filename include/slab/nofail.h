@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* An allocation that has found no memory. */
+/* An allocation that has found no memory, for slab_set_oom_handler(). */
 struct slab_oom {
 	size_t struct_size;   /* sizeof(struct slab_oom) of this library: grows at the end */
 	const char *function; /* of libslab: "slab_alloc_nofail" */

@@ -4,25 +4,25 @@
  * caches, with liburcu (https://liburcu.org). A program sets args.rcu of such a cache to the
  * flavour of liburcu that it uses.
  *
- *   #include <urcu/urcu-memb.h>           (or -mb, -qsbr, -bp)
- *   #include <urcu/map/urcu-memb.h>
- *   …
- *   struct slab_cache_args args = {.rcu = &urcu_memb_flavor};
+ *	#include <urcu/urcu-memb.h>           (or -mb, -qsbr, -bp)
+ *	#include <urcu/map/urcu-memb.h>
+ *	…
+ *	struct slab_cache_args args = {.rcu = &urcu_memb_flavor};
  *
  * There are two methods, and a cache may use both.
  *
  * 1. slab_free_rcu(): the object stays unchanged until all readers that could have found
- *    it have left their critical sections; then libslab frees it. Meanwhile libslab does not
- *    write to the object. The object needs no struct rcu_head.
+ * it have left their critical sections; then libslab frees it. Meanwhile libslab does not
+ * write to the object. The object needs no struct rcu_head.
  *
  * 2. SLAB_TYPESAFE_BY_RCU: a thread may free an object with slab_free(), and a thread may
- *    allocate it again at once, while readers read it. But its memory stays an object of
- *    this cache until the readers have left their critical sections. So a reader takes a
- *    reference to the object that it found, and then checks that the object is still the
- *    one that it looked for:
+ * allocate it again at once, while readers read it. But its memory stays an object of
+ * this cache until the readers have left their critical sections. So a reader takes a
+ * reference to the object that it found, and then checks that the object is still the
+ * one that it looked for:
  *
  *	rcu_read_lock();
- *   again:
+ *	again:
  *	entry = lookup(key);                 // may be freed at any moment from here on
  *	if (entry && !get_unless_zero(&entry->refs))
  *		goto again;                  // it was free: look again
@@ -32,10 +32,10 @@
  *	}
  *	rcu_read_unlock();                   // the reference holds it
  *
- *    Fields that a reader accesses before this check (refs, above) must be valid in a
- *    free object, too. So such a cache needs a constructor, which runs once for each
- *    object, and the program frees objects in their constructed state.
- *    examples/rcu_lookup.c is a complete program. SLUB has this flag under the same name.
+ * Fields that a reader accesses before this check (refs, above) must be valid in a
+ * free object, too. So such a cache needs a constructor, which runs once for each
+ * object, and the program frees objects in their constructed state.
+ * examples/rcu_lookup.c is a complete program. SLUB has this flag under the same name.
  *
  * Readers may read free objects of a type-safe cache. So libslab never poisons or samples
  * them (<slab/debug.h>), and runs the cache's destructor after the grace period. libslab does
@@ -82,7 +82,7 @@ extern "C" {
  * The function reports the same misuse as slab_free(). Without debug flags and sampling,
  * neither of the two functions detects an object that the other one freed before. For a
  * cache without args.rcu the function reports the call and does not free the object.
- * MT-safe, fork-safe (see above), cancel-safe, not async-signal-safe.
+ * MT-safe, fork-safe (<slab/rcu.h>), cancel-safe, not async-signal-safe.
  */
 SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);
 
@@ -96,7 +96,7 @@ SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);
  *   -EDEADLK  the caller is within a read-side critical section
  *   -EPERM    CPUs hold some of the objects, and a system call filter that was installed
  *             later refuses membarrier(2) and sched_setaffinity(2)
- * MT-safe, fork-safe (see above), cancel-safe, not async-signal-safe.
+ * MT-safe, fork-safe (<slab/rcu.h>), cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_rcu_barrier(struct slab_cache *cache);
 

@@ -2,9 +2,9 @@
 /*
  * libslab: typed object caches for servers, with the design of Linux's SLUB.
  *
- * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. A CPU allocates
- * and frees by restartable sequences (rseq(2)), without a lock and without an atomic
- * instruction. docs/design.md explains the design; docs/glossary.md defines the terms.
+ * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. A CPU allocates and
+ * frees by restartable sequences (rseq(2)), without a lock and without an atomic instruction.
+ * docs/design.md explains the design; docs/glossary.md defines the terms.
  *
  * Conventions of all headers, unless a function says otherwise
  *   sizes            A size is a number of bytes.
@@ -17,7 +17,7 @@
  *   stack            Allocations and frees need at most 4 KiB of stack, the other functions
  *                    8 KiB, and the report of an error 16 KiB; callbacks come on top.
  *
- * The comment of each function, or of its header, has these words on safety:
+ * The description of each function, or of its header, has these words on safety:
  *   MT-safe          Any thread may call the function at any time. Threads need no
  *                    registration or teardown. The program must not use a cache during or
  *                    after its destruction.
@@ -109,7 +109,7 @@ struct rcu_flavor_struct;
 #define SLAB_STORE_USER (1ul << 3)         /* U: track allocations and frees */
 #define SLAB_TRACE (1ul << 4)              /* T: print every alloc and free */
 #define SLAB_FAILSLAB (1ul << 5)           /* A: apply fault injection */
-#define SLAB_HWCACHE_ALIGN (1ul << 16)     /* align objects to cache lines */
+#define SLAB_HWCACHE_ALIGN (1ul << 16)     /* align to a cache line, small objects to a part */
 #define SLAB_TYPESAFE_BY_RCU (1ul << 17)   /* release slabs after a grace period */
 #define SLAB_NO_MERGE (1ul << 18)          /* never share slabs with another cache */
 #define SLAB_PANIC (1ul << 19)             /* abort if the cache cannot be created */
@@ -123,72 +123,70 @@ struct rcu_flavor_struct;
 #define SLAB_MAX_NAME 63
 
 /*
- * Further properties of a cache. A member of zero is the default. Later versions add members
- * at the end only, and slab_cache_create() passes the size of the caller's struct to the
- * library. If a member that the library does not know is not zero, creation fails with
- * EINVAL.
+ * Further properties of a cache. A member of zero is the default. Later versions add members at the
+ * end only, and slab_cache_create() passes the size of the caller's struct to the library. If a
+ * member that the library does not know is not zero, creation fails with EINVAL.
  */
 struct slab_cache_args {
 	/* Alignment in bytes, a power of two up to SLAB_MAX_ALIGN. 0: 16 if 16 divides the
 	 * object size, otherwise 8. An alignment of less than 8 counts as 8. */
 	size_t align;
 	/*
-	 * Constructor: libslab calls it once per object, before the first allocation of the
-	 * object from a new slab, and not at later allocations. The program must free
-	 * objects in their constructed state. If the constructor returns non-zero, the
-	 * allocation fails with ENOMEM; objects constructed before stay constructed.
+	 * Constructor: libslab calls it once per object, before the first allocation of the object
+	 * from a new slab, and not at later allocations. The program must free objects in their
+	 * constructed state. If the constructor returns non-zero, the allocation fails with ENOMEM;
+	 * objects constructed before stay constructed.
 	 */
 	int (*ctor)(void *obj, void *arg);
 	/*
-	 * Destructor: libslab calls it once per constructed object before it releases the
-	 * object's slab. Every thread that releases memory may call it: a thread that frees,
-	 * allocates, trims or destroys a cache, or libslab's control thread. The control thread
-	 * calls no callback once exit() runs the program's handlers and destructors.
+	 * Destructor: libslab calls it once per constructed object before it releases the object's
+	 * slab. Every thread that releases memory may call it: a thread that frees, allocates,
+	 * trims or destroys a cache, or libslab's control thread. The control thread calls no
+	 * callback once exit() runs the program's handlers and destructors.
 	 *
-	 * libslab holds no lock while a constructor or a destructor runs. Both may create,
-	 * allocate from, free into, shrink, validate and destroy other caches. A destructor
-	 * may also fork, wait for locks, and free objects of its own cache; it cannot
-	 * destroy its own cache (-EBUSY). A constructor must not use its own cache. If an
-	 * allocation within a destructor fails, libslab calls no reclaim function for it.
+	 * libslab holds no lock while a constructor or a destructor runs. Both may create, allocate
+	 * from, free into, shrink, validate and destroy other caches. A destructor may also fork,
+	 * wait for locks, and free objects of its own cache; it cannot destroy its own cache
+	 * (-EBUSY). A constructor must not use its own cache. If an allocation within a destructor
+	 * fails, libslab calls no reclaim function for it.
 	 */
 	void (*dtor)(void *obj, void *arg);
 	/*
-	 * Passed to every callback. The code of callbacks, and what arg points to, must stay
-	 * until slab_cache_destroy() has returned: a library destroys its caches before it is
-	 * unloaded, for instance in its destructor.
+	 * Passed to every callback. The code of callbacks, and what arg points to, must stay until
+	 * slab_cache_destroy() has returned: a library destroys its caches before it is unloaded,
+	 * for instance in its destructor.
 	 */
 	void *arg;
 	/*
-	 * Reclaim: the function frees objects of the cache and returns their number.
-	 * libslab calls it before an allocation from this cache fails. It also calls it
-	 * before an allocation from another cache fails, unless the other cache's own limit
-	 * is the cause; in slab_reclaim(); and under memory pressure (<slab/memory.h>).
+	 * Reclaim: the function frees objects of the cache and returns their number. libslab calls
+	 * it before an allocation from this cache fails. It also calls it before an allocation from
+	 * another cache fails, unless the other cache's own limit is the cause; in slab_reclaim();
+	 * and under memory pressure (<slab/memory.h>).
 	 *
-	 * The function runs in the thread that needs memory, with no lock of libslab held.
-	 * Several threads may run it at once. It must not wait for a lock that a thread holds
-	 * while it allocates. If an allocation within it finds no memory, the allocation
-	 * fails at once. slab_cache_destroy() waits until no other thread runs the function,
-	 * and returns -EBUSY if the function itself calls it. slabinfo shows the cache as
+	 * The function runs in the thread that needs memory, with no lock of libslab held. Several
+	 * threads may run it at once. It must not wait for a lock that a thread holds while it
+	 * allocates; pthread_mutex_trylock() serves. If an allocation within it finds no memory,
+	 * the allocation fails at once. slab_cache_destroy() waits until no other thread runs the
+	 * function, and returns -EBUSY if the function itself calls it. slabinfo shows the cache as
 	 * reclaimable (SLAB_RECLAIM_ACCOUNT). libslab does not merge the cache.
 	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
-	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB
-	 * to 256 KiB, depending on the object size); 0: no limit. When an allocation needs a
-	 * slab beyond the limit, libslab takes back free slabs of other CPUs and nodes and
-	 * calls args.reclaim. If that is not enough, the allocation fails with ENOMEM. Slabs
-	 * with debug flags count, and guarded objects: 64 KiB each, and more if pages have
-	 * more than 16 KiB. libslab does not merge a cache with a limit.
+	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB to 256
+	 * KiB, depending on the object size); 0: no limit. When an allocation needs a slab beyond
+	 * the limit, libslab takes back free slabs of other CPUs and nodes and calls args.reclaim.
+	 * If that is not enough, the allocation fails with ENOMEM. Slabs with debug flags count,
+	 * and guarded objects: 64 KiB each, and more if pages have more than 16 KiB. libslab does
+	 * not merge a cache with a limit.
 	 */
 	size_t limit;
 	/*
-	 * Reserve: the number of objects that libslab holds back for allocations that must
-	 * not fail. When an allocation would otherwise fail, libslab returns one of them.
-	 * Freed objects fill the reserve before they serve other allocations.
-	 * slab_cache_create() allocates the reserve, and fails with ENOMEM if it cannot. The
-	 * reserve counts against limits, but its objects do not count as in use.
-	 * slab_alloc_node() with SLAB_NODE_STRICT does not use it. libslab does not merge a
-	 * cache with a reserve.
+	 * Reserve: the number of objects that libslab holds back for allocations that must not
+	 * fail. When an allocation would otherwise fail, libslab returns one of them. Freed objects
+	 * fill the reserve before they serve other allocations. slab_cache_create() allocates the
+	 * reserve, and fails with ENOMEM if it cannot. The reserve counts against limits, but its
+	 * objects do not count as in use. slab_alloc_node() with SLAB_NODE_STRICT does not use it.
+	 * libslab does not merge a cache with a reserve.
 	 */
 	size_t reserve;
 	const struct rcu_flavor_struct *rcu; /* the application's liburcu flavour: <slab/rcu.h> */
@@ -202,7 +200,8 @@ struct slab_cache_args {
  *
  * @args_size  the caller's sizeof(struct slab_cache_args)
  *
- * Returns, errors and safety: as slab_cache_create().
+ * Returns the cache or an error, as slab_cache_create() does.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
 						    const struct slab_cache_args *args,
@@ -211,19 +210,17 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
 /*
  * slab_cache_create: create a cache of objects of `size` bytes.
  *
- * @name   the name in slabinfo and reports: 1 to SLAB_MAX_NAME printable characters
- *         without blanks. libslab copies it. Names that begin with "size-" and a digit
- *         are reserved.
+ * @name   the name in slabinfo and reports: 1 to SLAB_MAX_NAME printable characters without blanks.
+ *         libslab copies it. Names that begin with "size-" and a digit are reserved.
  * @size   bytes, 1 to SLAB_MAX_OBJECT_SIZE
  * @args   further properties, or NULL
  * @flags  SLAB_* flags or 0
  *
  * Caches of the same layout share slabs ("merging", as in SLUB), unless SLAB_NO_MERGE or
- * SLAB_MERGE=off prevents it. For such a cache the function returns the pointer of the
- * existing cache, with one more reference, and slabinfo shows both names. libslab merges
- * only caches without sampling, without debug flags, and without any member of args other
- * than align and arg. Their flags SLAB_ZERO, SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must
- * be the same.
+ * SLAB_MERGE=off prevents it. For such a cache the function returns the pointer of the existing
+ * cache, with one more reference, and slabinfo shows both names. libslab merges only caches without
+ * sampling, without debug flags, and without any member of args other than align and arg. Their
+ * flags SLAB_ZERO, SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must be the same.
  *
  * Returns the cache, or NULL and errno:
  *   EINVAL   an invalid name, size or alignment; an unknown flag; a member of args that
@@ -233,10 +230,10 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *   EEXIST   a cache of this name exists
  *   ENOMEM   no memory, for the cache or for its reserve; or 491,520 caches exist
  * slab_create_error() returns the reason. With SLAB_PANIC libslab calls the handler of
- * slab_set_oom_handler() (<slab/nofail.h>) for ENOMEM. Otherwise the process aborts, after
- * it wrote the reason to stderr.
- * MT-safe, fork-safe, cancel-safe, not async-signal-safe. A program may call the function
- * before main().
+ * slab_set_oom_handler() (<slab/nofail.h>) for ENOMEM. Otherwise the process aborts, after it wrote
+ * the reason to stderr.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe. A program may call the function before
+ * main().
  */
 static inline struct slab_cache *slab_cache_create(const char *name, size_t size,
 						   const struct slab_cache_args *args,
@@ -246,11 +243,11 @@ static inline struct slab_cache *slab_cache_create(const char *name, size_t size
 }
 
 /*
- * slab_create_error: why the calling thread's last slab_cache_create() failed, as text for an
- * error message.
+ * slab_create_error: why the calling thread's last slab_cache_create() failed, as text for an error
+ * message.
  *
- * Returns a string constant such as "args.align is not a power of two", or NULL if that
- * call succeeded, or if the thread has made none.
+ * Returns a string constant such as "args.align is not a power of two", or NULL if that call
+ * succeeded, or if the thread has made none.
  * MT-safe, fork-safe, cancel-safe, async-signal-safe.
  */
 SLAB_API const char *slab_create_error(void);
@@ -258,16 +255,15 @@ SLAB_API const char *slab_create_error(void);
 /*
  * slab_cache_destroy: destroy a cache and release its slabs. NULL is allowed.
  *
- * The caller guarantees that no thread uses the cache any more. If objects are still
- * allocated, libslab reports them ("Objects remaining in NAME on slab_cache_destroy"), and
- * the cache stays usable. A merged cache loses one reference and the name that was added
- * last. If the program then creates a cache by another of its names, it loses that one instead.
- * The name stays in use until the call returns. libslab holds no lock while it runs
- * destructors or writes reports. Other threads can create and destroy caches, and fork,
- * meanwhile; the child of such a fork still has the cache. With args.rcu the call waits
- * for grace periods. It also waits while another thread runs the cache's reclaim function,
- * or serves a request of slabinfo on the cache. So the caller must not hold a lock that the
- * cache's callbacks take.
+ * The caller guarantees that no thread uses the cache any more. If objects are still allocated
+ * (unused ones of a reserve do not count), libslab reports them ("Objects remaining in NAME on
+ * slab_cache_destroy"), and the cache stays usable. A merged cache loses one reference and the name
+ * that was added last. If the program then creates a cache by another of its names, it loses that
+ * one instead. The name stays in use until the call returns. libslab holds no lock while it runs
+ * destructors or writes reports. Other threads can create and destroy caches, and fork, meanwhile;
+ * the child of such a fork still has the cache. With args.rcu the call waits for grace periods. It
+ * also waits while another thread runs the cache's reclaim function, or serves a request of
+ * slabinfo on the cache. So the caller must not hold a lock that the cache's callbacks take.
  *
  * Returns 0, or
  *   -EBUSY    objects are still allocated; or the caller is one of the cache's own
@@ -288,9 +284,9 @@ SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 /*
  * slab_cache_shrink: return all empty slabs of a cache to the operating system.
  *
- * The function takes back the slabs of CPUs, which go on working. It releases empty slabs,
- * and sorts the partial lists so that allocations use the fullest slabs first, as SLUB does.
- * It also returns the memory of slabs that caches released earlier.
+ * The function takes back the slabs of CPUs, which go on working. It releases empty slabs, and
+ * sorts the partial lists so that allocations use the fullest slabs first, as SLUB does. It also
+ * returns the memory of slabs that caches released earlier.
  *
  * Returns the number of slabs that this cache released, or -EINVAL: the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
@@ -298,12 +294,11 @@ SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 SLAB_API int slab_cache_shrink(struct slab_cache *cache);
 
 /*
- * slab_cache_validate: check all slabs of a cache. libslab checks counts and freelists, and
- * with debug flags every byte whose value is known. Other threads may use the cache
- * meanwhile.
+ * slab_cache_validate: check all slabs of a cache. libslab checks counts and freelists, and with
+ * debug flags every byte whose value is known. Other threads may use the cache meanwhile.
  *
- * Returns the number of problems found, each of which libslab reports, or -EINVAL: the
- * cache was destroyed.
+ * Returns the number of problems found, each of which libslab reports, or -EINVAL: the cache was
+ * destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_cache_validate(struct slab_cache *cache);
@@ -311,18 +306,19 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
 /*
  * slab_free: free an object of a cache. NULL is allowed.
  *
- * Any thread on any CPU may have allocated the object. In every cache libslab reports three
- * kinds of misuse, and does not free the object: an object of another cache, one that a CPU
- * frees twice in a row, and one that returns, perhaps later, to a slab whose objects are all
- * free (the program freed one of them twice).
- * A pointer that leads to no object is undefined behaviour, except in a cache with
- * SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else. SLAB_HARDEN=on
- * in the environment sets this flag for all caches. Frees of such a cache leave the fast
- * path. The first such cache installs a handler of SIGSEGV and SIGBUS, as
- * slab_cache_sample() does; the handler catches pointers to unmapped memory. In
- * caches with debug flags (<slab/debug.h>) libslab reports every invalid free.
- * docs/hunting-corruption.md has a table of the invalid frees that each of these detects.
- * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (see above).
+ * Any thread on any CPU may have allocated the object. In every cache libslab reports three kinds
+ * of misuse, and does not free the object: an object of another cache, one that a CPU frees twice
+ * in a row, and one that returns to a slab whose objects are all free (the program freed one of
+ * them twice); a CPU holds up to 134 freed objects, so this report may come later, or not at all if
+ * the program allocates the object again. A pointer that leads to no object is undefined behaviour,
+ * except in a cache with SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else.
+ * SLAB_HARDEN=on in the environment sets this flag for all caches. Frees of such a cache leave the
+ * fast path: a pair of an allocation and a free takes about twice as long. The first such cache
+ * installs a handler of SIGSEGV and SIGBUS, as slab_cache_sample() does; the handler catches
+ * pointers to unmapped memory. In caches with debug flags (<slab/debug.h>) libslab reports every
+ * invalid free. docs/hunting-corruption.md has a table of the invalid frees that each of these
+ * detects.
+ * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
 SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
 
@@ -330,29 +326,32 @@ SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
  * slab_alloc: allocate an object of a cache.
  *
  * The object has undefined contents. If the cache has a constructor, the object is in its
- * constructed state. If the cache has SLAB_ZERO, libslab fills the object with zero bytes.
+ * constructed state. If the cache has SLAB_ZERO, libslab fills the object with zero bytes. When
+ * libslab finds no memory or a limit is reached, it takes back unused memory, calls reclaim
+ * functions, and at last takes an object of the cache's reserve. gcc warns if an object goes to
+ * free().
  * Algorithm: SLUB's per-CPU slabs, as restartable sequences (docs/design.md, section 6).
  *
- * Returns the object, or NULL and errno ENOMEM: there is no memory, a limit is reached, or
- * the constructor failed. A call that succeeds leaves errno unchanged.
- * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (see above).
+ * Returns the object, or NULL and errno ENOMEM: there is no memory, a limit is reached, or the
+ * constructor failed. A call that succeeds leaves errno unchanged.
+ * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
 SLAB_API_HOT void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
-/*
- * slab_zalloc: allocate an object and fill it with zero bytes, also if the cache has a
- * constructor. In all other respects, safety included, it is slab_alloc().
- */
+/* slab_zalloc: allocate an object and fill it with zero bytes, also if the cache has a constructor.
+ * In all other respects it is slab_alloc().
+ * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>). */
 SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
 /*
  * slab_alloc_from: slab_alloc() for a wrapper, whose caller shall be the call site.
  *
- * @caller  a return address of the present stack: in the wrapper, __builtin_return_address(0).
- *          Call sites (debug flag U), reports and leaks name the function that it leads to,
- *          and that function's callers.
+ * @caller  a return address of the present stack: in the wrapper, __builtin_return_address(0). Call
+ *          sites (debug flag U), reports and leaks name the function that it leads to, and that
+ *          function's callers.
  *
- * In all other respects, safety included, it is slab_alloc().
+ * In all other respects it is slab_alloc().
+ * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
 SLAB_API_HOT void *slab_alloc_from(struct slab_cache *cache, const void *caller)
 	SLAB_ALLOCATOR_(slab_free, 2);
@@ -360,14 +359,13 @@ SLAB_API_HOT void *slab_alloc_from(struct slab_cache *cache, const void *caller)
 /*
  * slab_alloc_node: allocate an object from a slab of a NUMA node.
  *
- * @node  node number; -1: any node. If the node has no memory, the function returns an
- *        object of another node. With `node | SLAB_NODE_STRICT` it fails instead. It then
- *        also fails if the system gave the object's slab pages of another node; to find
- *        out costs a system call.
+ * @node  node number; -1: any node. If the node has no memory, the function returns an object of
+ *        another node. With `node | SLAB_NODE_STRICT` it fails instead. It then also fails if the
+ *        system gave the object's slab pages of another node; to find out costs a system call.
  *
- * Returns the object, or NULL and errno: ENOMEM as for slab_alloc(); EINVAL: there is no
- * such node. A call that succeeds leaves errno unchanged.
- * MT-safe, fork-safe, cancel-safe, not async-signal-safe: it takes the node's lock.
+ * Returns the object, or NULL and errno: ENOMEM as for slab_alloc(); EINVAL: there is no such node.
+ * A call that succeeds leaves errno unchanged.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 #define SLAB_NODE_STRICT 0x10000
 SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
@@ -382,15 +380,15 @@ SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
 /*
  * slab_alloc_bulk: allocate up to n objects into objs[].
  *
- * @mode  SLAB_ALLOC_* flags, at least one. While a cache has debug flags, is sampled at an
- *        interval of up to 1000, or has too few objects in its reserve, the function
- *        allocates nothing unless the mode has SLAB_ALLOC_NEW or SLAB_ALLOC_FULL.
+ * @mode  SLAB_ALLOC_* flags, at least one. While a cache has debug flags, is sampled at an interval
+ *        of up to 1000, or has too few objects in its reserve, the function allocates nothing
+ *        unless the mode has SLAB_ALLOC_NEW or SLAB_ALLOC_FULL.
  *
- * Returns the number of objects allocated, which are objs[0 … return value - 1]. It is less
- * than n if the sources have no more. With SLAB_ALLOC_NEW or SLAB_ALLOC_FULL errno is then
- * ENOMEM; with the other modes errno has no meaning. For a mode of 0 or with an unknown flag
- * the function returns 0, and errno is EINVAL. If it allocates n objects, errno is unchanged.
- * The contents of the objects are as those of slab_alloc().
+ * Returns the number of objects allocated, which are objs[0 … return value - 1]. It is less than n
+ * if the sources have no more. With SLAB_ALLOC_NEW or SLAB_ALLOC_FULL errno is then ENOMEM; with
+ * the other modes errno has no meaning. For a mode of 0 or with an unknown flag the function
+ * returns 0, and errno is EINVAL. If it allocates n objects, errno is unchanged. The contents of
+ * the objects are as those of slab_alloc().
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs);
@@ -398,27 +396,25 @@ SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t 
 /*
  * slab_free_bulk: free objs[0 … n-1], which are all of this cache. The function skips NULL.
  *
- * It frees consecutive objects of one slab in one step, so it is fastest for arrays in the
- * order of allocation. It reports the same misuse as slab_free(), except an object that the
- * same call frees twice in a row.
+ * It frees consecutive objects of one slab in one step, so it is fastest for arrays in the order of
+ * allocation. It reports the same misuse as slab_free(), except an object that the same call frees
+ * twice in a row.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs);
 
-/*
- * slab_cache_name: the name that a cache was created with; of a merged cache, the first name
- *                  that is left. It is valid as long as the cache.
- * slab_cache_size: the object size in bytes that a cache was created with; of a merged cache,
- *                  the largest of these sizes.
- * Both: MT-safe, fork-safe, cancel-safe, async-signal-safe.
- */
+/* slab_cache_name: the name that a cache was created with; of a merged cache, the first name
+ * that is left. It is valid as long as the cache.
+ * MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API const char *slab_cache_name(const struct slab_cache *cache);
+
+/* slab_cache_size: the object size in bytes that a cache was created with; of a merged cache,
+ * the largest of these sizes. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API size_t slab_cache_size(const struct slab_cache *cache);
 
-/*
- * slab_engine: the name of the engine, the mechanism by which CPUs commit changes to slabs:
- * "rseq", "cmpxchg16b" or "mutex". MT-safe, fork-safe, cancel-safe, not async-signal-safe.
- */
+/* slab_engine: the name of the engine, the mechanism by which CPUs commit changes to slabs: "rseq",
+ * "cmpxchg16b" or "mutex". It is the first that works on the machine, unless SLAB_ENGINE names one.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
 SLAB_API const char *slab_engine(void);
 
 /* slab_version: the library's version, for example "0.1.0". MT-safe, fork-safe, cancel-safe,
@@ -450,23 +446,23 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
 #define SLAB_ALIGNOF_(type) _Alignof(type)
 #endif
 
-/*
- * SLAB_CACHE(struct foo, flags): create a cache with the name, size and alignment of a type.
- * Returns, errors and safety: as slab_cache_create(). The text of the type must have at most
- * one blank, the one after "struct", "class" or "union".
- */
+/* SLAB_CACHE(struct foo, flags): create a cache with the name, size and alignment of a type. The
+ * text of the type must have at most one blank, the one after "struct", "class" or "union".
+ * Returns the cache or an error, as slab_cache_create() does.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
 #define SLAB_CACHE(type, flags)                                                                    \
 	slab_cache_create_type_(#type, sizeof(type), SLAB_ALIGNOF_(type), (flags))
 
 /*
- * SLAB_DEFINE_TYPED(entry, struct entry): functions on typed pointers
- *   struct slab_cache *entry_cache_create(const struct slab_cache_args *, uint64_t flags);
- *   struct entry *entry_alloc(struct slab_cache *);
- *   struct entry *entry_zalloc(struct slab_cache *);
- *   void entry_free(struct slab_cache *, struct entry *);
- * The cache has the name "entry". If args has no alignment, entry_cache_create() uses that of
- * the type. Returns, errors and safety: as the functions of <slab/slab.h> that they call.
- * <slab/define.h> has SLAB_DEFINE_CACHE(), for a cache that lives as long as the process.
+ * SLAB_DEFINE_TYPED(entry, struct entry): define functions on typed pointers:
+ *	struct slab_cache *entry_cache_create(const struct slab_cache_args *, uint64_t flags);
+ *	struct entry *entry_alloc(struct slab_cache *);
+ *	struct entry *entry_zalloc(struct slab_cache *);
+ *	void entry_free(struct slab_cache *, struct entry *);
+ *
+ * The cache has the name "entry". If args has no alignment, entry_cache_create() uses that of the
+ * type. SLAB_DEFINE_CACHE() is for a cache that lives as long as the process.
+ * MT-safe, fork-safe, cancel-safe, async-signal-safe as the functions that they call.
  */
 #define SLAB_DEFINE_TYPED(prefix, type)                                                            \
 	SLAB_ATTR_(unused)                                                                         \

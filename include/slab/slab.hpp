@@ -376,7 +376,7 @@ private:
 	}
 };
 
-/* resource: a memory_resource that exists as long as the process, fit for
+/* slab::resource: a memory_resource that exists as long as the process, fit for
  * std::pmr::set_default_resource() and for containers with static storage. */
 inline std::pmr::memory_resource *resource()
 {

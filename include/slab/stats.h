@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of caches and of the process, as slabinfo shows them.
- * slab(7) explains each number.
+ * Statistics of caches and of the process, as slabinfo shows them. slab(7) explains each number.
  *
- * The functions read slab descriptors and do not stop other threads. In a busy process each
- * number is right for some moment during the call, and numbers that belong together may
- * differ by changes made meanwhile. The fast paths count nothing: the event counters count
- * operations off the fast path.
+ * The functions read slab descriptors and do not stop other threads. In a busy process each number
+ * is right for some moment during the call, and numbers that belong together may differ by changes
+ * made meanwhile. The fast paths count nothing: the event counters count operations off the fast
+ * path.
  *
- * Unless its comment says otherwise, each function is MT-safe, fork-safe and cancel-safe, and
- * not async-signal-safe; <slab/slab.h> defines these words and the conventions of errors.
+ * Unless its comment says otherwise, each function is MT-safe, fork-safe and cancel-safe, and not
+ * async-signal-safe; <slab/slab.h> defines these words and the conventions of errors.
  */
 #ifndef SLAB_STATS_H
 #define SLAB_STATS_H
@@ -42,7 +41,7 @@ enum slab_event {
 };
 
 /* slab_event_name: the name of an event as the tools show it ("alloc_slowpath"), or NULL if
- * there is no such event. Async-signal-safe. */
+ * there is no such event. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API const char *slab_event_name(unsigned event);
 
 #define SLAB_STATS_MAX_NODES 64
@@ -128,18 +127,18 @@ struct slab_process_stats {
  *                     knows
  *   -ENOENT           another thread destroyed the cache during the call
  *   -EFAULT, -EPROTO  libslab's own data was overwritten
- * The function allocates no memory and needs 8 KiB of stack. It reads while other threads
- * allocate and free, and takes no snapshot: while any thread, the control thread included,
- * moves free objects between lists, `objects` may include some of them.
+ * The function allocates no memory and needs 8 KiB of stack. It reads while other threads allocate
+ * and free, and takes no snapshot: while any thread, the control thread included, moves free
+ * objects between lists, `objects` may include some of them.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
 /*
- * slab_for_each_cache: call fn for every cache, in order of creation, until fn returns
- * non-zero. libslab holds no lock while fn runs: fn may use, create and destroy caches. It
- * cannot destroy the cache that it is called for (-EBUSY); another thread that destroys this
- * cache waits until fn returns. The walk includes caches that are created meanwhile and skips
- * those that are being destroyed.
+ * slab_for_each_cache: call fn for every cache, in order of creation, until fn returns non-zero.
+ * libslab holds no lock while fn runs: fn may use, create and destroy caches. It cannot destroy the
+ * cache that it is called for (-EBUSY); another thread that destroys this cache waits until fn
+ * returns. The walk includes caches that are created meanwhile and skips those that are being
+ * destroyed.
  *
  * @arg  passed to fn
  *
@@ -151,26 +150,34 @@ SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg),
  * slab_cache_aliases: the further names of a merged cache. A program calls it within
  * slab_for_each_cache(), or for a cache that no thread destroys or merges meanwhile.
  *
- * @names  the function stores up to `max` pointers here; a name is valid until the program
- *         destroys a cache of that name
+ * @names  the function stores up to `max` pointers here; a name is valid until the program destroys
+ *         a cache of that name
  *
- * Returns the number of further names, at most SLAB_STATS_MAX_ALIASES, which may be more
- * than `max`.
+ * Returns the number of further names, at most SLAB_STATS_MAX_ALIASES, which may be more than
+ * `max`.
  */
 SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
 
 /*
- * One number by its name, for servers that show the numbers in their own monitoring (as
- * 389-ds does under cn=monitor). The names are those of the numeric members of struct
- * slab_stats (without struct_size and the arrays), "sample", "remote_node_defrag_ratio", and
- * those of the events; slab(7) explains each.
+ * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. The names are
+ * those of the numeric members of struct slab_stats (without struct_size and the arrays), "sample",
+ * "remote_node_defrag_ratio", and those of the events; slab(7) explains each.
+ * MT-safe, fork-safe, cancel-safe, async-signal-safe.
+ */
+SLAB_API const char *slab_stat_name(unsigned i);
+
+/*
+ * slab_stat_read: store one number in *value by its name (slab_stat_name()), for servers that show
+ * the numbers in their own monitoring, as 389-ds does under cn=monitor. slab_cache_stats() is
+ * faster for many numbers.
  *
- * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. Async-signal-safe.
- *
- * slab_stat_read: store one number in *value; slab_cache_stats() is faster for many numbers.
  * Returns 0, or -ENOENT: the name does not exist; or an error as slab_cache_stats().
- *
- * slab_stat_write: change a number at once:
+ */
+SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
+
+/*
+ * slab_stat_write: change a number at once by its name. A merged cache has one value under all its
+ * names.
  *   min_partial  0 to 65535 slabs; libslab releases the surplus over a smaller number
  *   cpu_partial  0 to 32767 slabs; if lowered, libslab moves the surplus to the nodes
  *   limit        bytes, at least one slab, 0: no limit; see struct slab_cache_args. A limit
@@ -180,12 +187,13 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  *                no partial slab takes one of a node that has more than min_partial, rather
  *                than a fresh one of its own
  *   events       0, which clears it; concurrent increments may be lost
- * A merged cache has one value under all its names. Returns 0, or -ENOENT: the name does not
- * exist; -EINVAL: the cache was destroyed; -EACCES: the program can only read the number;
- * -ERANGE: the value is out of range.
+ *
+ * Returns 0, or
+ *   -ENOENT  the name does not exist
+ *   -EINVAL  the cache was destroyed
+ *   -EACCES  the program can only read the number
+ *   -ERANGE  the value is out of range
  */
-SLAB_API const char *slab_stat_name(unsigned i);
-SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
 
 /* What counters tell of a cache (slab_cache_usage()). */
@@ -204,14 +212,15 @@ struct slab_usage {
  * grows with the CPUs and nodes alone. `objects` is an upper bound: free objects of slabs that no
  * CPU allocates from count as objects, and so does the rest of each slab that is smaller than one.
  *
- * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library knows.
+ * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library
+ * knows.
  */
 SLAB_API int slab_cache_usage(struct slab_cache *cache, struct slab_usage *usage);
 
 /*
  * slab_write_stderr: write text to stderr as libslab writes its reports: without a signal such as
  * SIGPIPE, and for a second at most, if a pipe is full; the rest is dropped. errno keeps its value.
- * Async-signal-safe.
+ * MT-safe, fork-safe, cancel-safe, async-signal-safe.
  */
 SLAB_API void slab_write_stderr(const char *text, size_t length);
 

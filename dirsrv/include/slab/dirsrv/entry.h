@@ -2,11 +2,11 @@
 /*
  * Entries of a directory: a DN and attributes with values.
  *
- *   struct dirsrv_entry_pool *pool = dirsrv_entry_pool_create("userroot", NULL);
- *   struct dirsrv_entry *entry = dirsrv_entry_make(pool, dn, strlen(dn), pairs, n);
- *   …
- *   dirsrv_entry_put(entry);
- *   dirsrv_entry_pool_destroy(pool);
+ *	struct dirsrv_entry_pool *pool = dirsrv_entry_pool_create("userroot", NULL);
+ *	struct dirsrv_entry *entry = dirsrv_entry_make(pool, dn, strlen(dn), pairs, n);
+ *	…
+ *	dirsrv_entry_put(entry);
+ *	dirsrv_entry_pool_destroy(pool);
  *
  * Each kind of object has its own slab cache, which slabinfo shows: NAME.entry,
  * NAME.attribute, NAME.value and NAME.dn. Values up to 16 bytes are part of their objects;
@@ -23,7 +23,9 @@
  * moments. With the read lock the whole entry is of one moment. A published attribute never
  * changes: a new one replaces it.
  *
- * Errors: NULL and errno, or -errno. Safety, in the words of <slab/slab.h>: MT-safe, unless a
+ * Errors: NULL and errno, or -errno.
+ *
+ * Safety, in the words of <slab/slab.h>: MT-safe, unless a
  * function says otherwise; threads that use published entries are registered with the pool's
  * flavour of liburcu (rcu_register_thread()). Not async-signal-safe. Fork: call the flavour's
  * own hooks (<slab/rcu.h>). Pools and entry caches can be used in the child; an entry that
@@ -118,7 +120,7 @@ SLAB_API struct dirsrv_dn *dirsrv_dn_make(struct dirsrv_entry_pool *pool, const 
 SLAB_API void dirsrv_dn_free(struct dirsrv_entry_pool *pool, struct dirsrv_dn *dn);
 
 /* The parts of a DN; valid as long as the DN. Texts end with a zero byte that
- * *length, which may be NULL, does not count.
+ * `*length`, which may be NULL, does not count.
  *   text         as it was written
  *   normalized   equal for all texts of the same DN
  *   name         the value of the first RDN, in lower case and without escapes
@@ -192,7 +194,7 @@ SLAB_API void dirsrv_entry_read_unlock(struct dirsrv_entry *entry);
 SLAB_API int dirsrv_entry_replace(struct dirsrv_entry *entry, const char *type, size_t type_length,
 				  const struct dirsrv_bytes *values, size_t n);
 
-/* A number for the server's use, such as an entry id; 0 in a new entry; copied. */
+/* A number for the server's use: such as an entry id; 0 in a new entry; copied. */
 SLAB_API uint64_t dirsrv_entry_id(const struct dirsrv_entry *entry);
 SLAB_API void dirsrv_entry_set_id(struct dirsrv_entry *entry, uint64_t id);
 

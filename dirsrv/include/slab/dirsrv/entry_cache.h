@@ -2,14 +2,14 @@
 /*
  * A cache of entries by their DN, with a limit in bytes.
  *
- *   rcu_read_lock();
- *   entry = dirsrv_entry_cache_lookup(cache, dn);
- *   … read it …                                  // without a lock and without a write
- *   rcu_read_unlock();
+ *	rcu_read_lock();
+ *	entry = dirsrv_entry_cache_lookup(cache, dn);
+ *	… read it …                                  // without a lock and without a write
+ *	rcu_read_unlock();
  *
- *   entry = dirsrv_entry_cache_get(cache, dn);   // takes a reference
- *   …
- *   dirsrv_entry_put(entry);
+ *	entry = dirsrv_entry_cache_get(cache, dn);   // takes a reference
+ *	…
+ *	dirsrv_entry_put(entry);
  *
  * Lookups use liburcu's hash table (rculfhash) and take no lock. A hit writes to no memory
  * that threads of other CPUs write: a counter per CPU counts it. The entry records its use
@@ -31,6 +31,7 @@
  *
  * Locks: one mutex for all changes, taken after an entry's own lock. No thread allocates
  * with it held.
+ *
  * Safety, in the words of <slab/slab.h>: MT-safe for threads that are registered with the
  * pool's flavour of liburcu, fork-safe (see <slab/dirsrv/entry.h>), not async-signal-safe.
  */
@@ -54,7 +55,8 @@ struct dirsrv_entry_cache;
  *
  * @limit     bytes of entries (dirsrv_entry_size()); the process needs a sixth more, for
  *            free objects in slabs, and the hash tables. 0: no entry is ever evicted, for
- *            entries that exist in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: see there.
+ *            entries that exist in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: memory pressure
+ *            alone evicts entries.
  * @expected  approximate number of entries, or 0: one in 2 KiB of the limit, and
  *            65536 if limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets
  *            this number of buckets (at least 1024, at most 2^24) and keeps them: with more
@@ -89,7 +91,7 @@ SLAB_API int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_lookup(struct dirsrv_entry_cache *cache,
 							const struct dirsrv_dn *dn);
 
-/* dirsrv_entry_cache_get: the same, and take a reference; in or out of a section. */
+/* dirsrv_entry_cache_get: dirsrv_entry_cache_lookup() with a reference; in or out of a section. */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_get(struct dirsrv_entry_cache *cache,
 						     const struct dirsrv_dn *dn);
 
@@ -140,8 +142,8 @@ SLAB_API struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cach
  * once readers have left; dirsrv_entry_pool_barrier() waits for that, too. */
 SLAB_API size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes);
 
-/* dirsrv_entry_cache_set_limit: change the limit, as in create(). The cache evicts entries
- * above it at once, as dirsrv_entry_cache_evict() does. */
+/* dirsrv_entry_cache_set_limit: change the limit, as in dirsrv_entry_cache_create(). The cache
+ * evicts entries above it at once, as dirsrv_entry_cache_evict() does. */
 SLAB_API void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit);
 
 /* --- statistics ------------------------------------------------------------------------- */

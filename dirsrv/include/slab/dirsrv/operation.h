@@ -7,14 +7,14 @@
  * reader reads it. Its generation shows that it is free or was reused: it changes with every
  * life, in one step with the reference count:
  *
- *   rcu_read_lock();
- *   handle = dirsrv_operation_handle_load(&connection->operation[i]);
- *   operation = dirsrv_operation_acquire(handle);
- *   rcu_read_unlock();
- *   if (operation) {                             // this life of it, and it stays
- *           dirsrv_operation_abandon(operation);
- *           dirsrv_operation_put(operation);
- *   }
+ *	rcu_read_lock();
+ *	handle = dirsrv_operation_handle_load(&connection->operation[i]);
+ *	operation = dirsrv_operation_acquire(handle);
+ *	rcu_read_unlock();
+ *	if (operation) {                             // this life of it, and it stays
+ *		dirsrv_operation_abandon(operation);
+ *		dirsrv_operation_put(operation);
+ *	}
  *
  * As for any type-safe cache (<slab/rcu.h>), the memory behind a handle is an operation as
  * long as the section lasts in which the handle was read, if the place of the handle is
@@ -66,8 +66,7 @@ struct dirsrv_operation_handle {
 	uint64_t generation;
 };
 
-/* dirsrv_operation_handle_load, dirsrv_operation_handle_store: read and write a handle that
- * other threads read meanwhile; one thread at a time writes. */
+/* dirsrv_operation_handle_load: read a handle that another thread writes meanwhile. */
 static inline struct dirsrv_operation_handle dirsrv_operation_handle_load(
 	const struct dirsrv_operation_handle *at)
 {
@@ -78,6 +77,8 @@ static inline struct dirsrv_operation_handle dirsrv_operation_handle_load(
 	return handle;
 }
 
+/* dirsrv_operation_handle_store: write a handle that other threads read meanwhile; one thread at a
+ * time writes. */
 static inline void dirsrv_operation_handle_store(struct dirsrv_operation_handle *at,
 						 struct dirsrv_operation_handle handle)
 {
@@ -119,10 +120,12 @@ SLAB_API int dirsrv_operation_pool_destroy(struct dirsrv_operation_pool *pool);
 SLAB_API struct dirsrv_operation *dirsrv_operation_new(
 	struct dirsrv_operation_pool *pool, const struct dirsrv_operation_request *request);
 
-/* dirsrv_operation_get: take one more reference; the caller has one. dirsrv_operation_put:
- * drop one; the last one ends this life, and only the generation changes. NULL is
- * allowed. At most 2^24 - 1 references are allowed at a time; libslab does not check this. */
+/* dirsrv_operation_get: take one more reference; the caller has one. At most 2^24 - 1 references
+ * are allowed at a time; libslab does not check this. */
 SLAB_API void dirsrv_operation_get(struct dirsrv_operation *operation);
+
+/* dirsrv_operation_put: drop a reference; the last one ends this life, and only the generation
+ * changes. NULL is allowed. */
 SLAB_API void dirsrv_operation_put(struct dirsrv_operation *operation);
 
 /* dirsrv_operation_handle_of: the handle of this life of an operation. */
@@ -130,7 +133,7 @@ SLAB_API struct dirsrv_operation_handle dirsrv_operation_handle_of(
 	const struct dirsrv_operation *operation);
 
 /* dirsrv_operation_acquire: take a reference to the operation of a handle; NULL if that life
- * has ended. The caller is in a section, see above. */
+ * has ended. The caller is in a section (<slab/dirsrv/operation.h>). */
 SLAB_API struct dirsrv_operation *dirsrv_operation_acquire(struct dirsrv_operation_handle handle);
 
 /* dirsrv_operation_slot: the number that the constructor gave the object. It is the same
@@ -156,23 +159,25 @@ SLAB_API void *dirsrv_operation_room(struct dirsrv_operation *operation);
 SLAB_API void dirsrv_operation_lock(struct dirsrv_operation *operation);
 SLAB_API void dirsrv_operation_unlock(struct dirsrv_operation *operation);
 
-/*
- * dirsrv_operation_advance: change to a later state and record the time. Returns false, and
- * changes nothing, if the operation is in that state or a later one.
- * dirsrv_operation_time: when it reached a state: nanoseconds of CLOCK_MONOTONIC; 0: it
- * never did.
- */
+/* dirsrv_operation_advance: change to a later state and record the time. Returns false, and
+ * changes nothing, if the operation is in that state or a later one. */
 SLAB_API bool dirsrv_operation_advance(struct dirsrv_operation *operation,
 				       enum dirsrv_operation_state state);
+
+/* dirsrv_operation_state: the present state. */
 SLAB_API enum dirsrv_operation_state dirsrv_operation_state(
 	const struct dirsrv_operation *operation);
+
+/* dirsrv_operation_time: when it reached a state: nanoseconds of CLOCK_MONOTONIC; 0: it
+ * never did. */
 SLAB_API uint64_t dirsrv_operation_time(const struct dirsrv_operation *operation,
 					enum dirsrv_operation_state state);
 
 /* dirsrv_operation_abandon: mark the operation as abandoned, for the thread that works on it.
- * Returns false if it was marked before, or is done. dirsrv_operation_abandoned: whether it is
- * marked. */
+ * Returns false if it was marked before, or is done. */
 SLAB_API bool dirsrv_operation_abandon(struct dirsrv_operation *operation);
+
+/* dirsrv_operation_abandoned: whether it is marked. */
 SLAB_API bool dirsrv_operation_abandoned(const struct dirsrv_operation *operation);
 
 #ifdef __cplusplus

@@ -8,22 +8,22 @@
  * A pblock takes little more memory than the values that were set (dirsrv/pblock/README.md).
  *
  * Values by their types, in slapi_pblock_get(pb, parameter, value) and _set():
- *	(none)         a pointer, to data or a function. Set: value is that pointer. Get:
- *	               it is stored in the pointer that value points to. The pblock stores
- *	               the pointer only: the data belongs to the caller
- *	int, uint64_t, unsigned long, time_t
- *	               set from and got into the variable that value points to
- *	address        the same with a struct slapi_pblock_address
- *	string         char *, as a pointer, but the pblock frees it (by a function of
- *	               <slab/dirsrv/slapi_ch.h>) when another one is set, and at its end:
- *	   owned       set passes it to the pblock: it must come from slapi_ch_malloc() or
- *	               a related function
- *	   copied      set makes a copy
- *	   got as a copy   get makes a copy, which the caller frees by slapi_ch_free();
- *	               otherwise the string still belongs to the pblock
+ *   (none)         a pointer, to data or a function. Set: value is that pointer. Get:
+ *                  it is stored in the pointer that value points to. The pblock stores
+ *                  the pointer only: the data belongs to the caller
+ *   int, uint64_t, unsigned long, time_t
+ *                  set from and got into the variable that value points to
+ *   address        the same with a struct slapi_pblock_address
+ *   string         char *, as a pointer, but the pblock frees it (by a function of
+ *                  <slab/dirsrv/slapi_ch.h>) when another one is set, and at its end
+ *   string, owned  set passes it to the pblock: it must come from slapi_ch_malloc() or
+ *                  a related function
+ *   string, copied  set makes a copy
+ *   got as a copy  get makes a copy, which the caller frees by slapi_ch_free();
+ *                  otherwise the string still belongs to the pblock
  *
- * Safety: one thread at a time per pblock; different pblocks are independent of each other.
- * Fork-safe, cancel-safe, not async-signal-safe, as <slab/slab.h> defines these words.
+ * Safety, not MT-safe: one thread at a time per pblock; different pblocks are independent of each
+ * other. Fork-safe, cancel-safe, not async-signal-safe, as <slab/slab.h> defines these words.
  */
 #ifndef SLAB_DIRSRV_PBLOCK_H
 #define SLAB_DIRSRV_PBLOCK_H
@@ -95,9 +95,9 @@ SLAB_API void slapi_pblock_destroy(Slapi_PBlock *pb);
  * slapi_pblock_get: read a parameter into the variable that value points to.
  *
  * It always writes the variable: the value that was set last, or the default.
- * Returns 0, or -1:
- *	pb or value is NULL, or the parameter does not exist: it writes nothing
- *	no memory for the copy of a string: it writes NULL, errno is ENOMEM
+ *
+ * Returns 0, or -1: pb or value is NULL, or the parameter does not exist, and it writes nothing; no
+ * memory for the copy of a string, and it writes NULL, and errno is ENOMEM.
  */
 SLAB_API int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value);
 
@@ -105,11 +105,11 @@ SLAB_API int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value);
  * slapi_pblock_set: set a parameter to a value.
  *
  * NULL is a value of pointers and strings; for other types it is an error.
+ * A parameter that already differs from its default needs no memory, except for copies.
+ *
  * Returns 0, or -1, and the call changed nothing; an owned string then still belongs to the
- * caller:
- *	pb is NULL, the parameter does not exist, or NULL for a number or an address
- *	no memory: errno is ENOMEM. A parameter that already differs from its default needs
- *	no memory, except for copies
+ * caller: pb is NULL, the parameter does not exist, or NULL for a number or an address; no memory,
+ * and errno is ENOMEM.
  */
 SLAB_API int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value);
 

@@ -32,13 +32,13 @@ extern "C" {
  * slab_pblock_trace_start: start recording, and write `file` when recording stops, at the latest
  * when the process ends.
  *
- * Returns 0, or -errno (errno is set too):
- *   EINVAL        file is NULL or empty
- *   ENAMETOOLONG  the name is too long
- *   EBUSY         recording was started already
- *   ENOMEM        no memory
- *   an error of getcwd(3), for a relative name
- * MT-safe, fork-safe, cancel-safe, not async-signal-safe (<slab/slab.h>).
+ * Returns 0, or
+ *   -EINVAL        file is NULL or empty
+ *   -ENAMETOOLONG  the name is too long
+ *   -EBUSY         recording was started already
+ *   -ENOMEM        no memory
+ * or an error of getcwd(3), for a relative name.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_pblock_trace_start(const char *file);
 
@@ -46,8 +46,7 @@ SLAB_API int slab_pblock_trace_start(const char *file);
  * slab_pblock_trace_stop: stop recording and write the file. The recorded calls are discarded,
  * also if writing fails.
  *
- * Returns 0, or -errno (errno is set too): EINVAL if nothing is recorded, otherwise the
- * error of writing the file; an older file then stays unchanged.
+ * Returns 0, or -EINVAL if nothing is recorded, otherwise the error of writing the file; an older file then stays unchanged.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_pblock_trace_stop(void);
