@@ -53,8 +53,8 @@ extern "C" {
  * or the negative error number with which the socket could not be opened. Then the process has
  * no socket, slow paths of allocations and frees return unused memory, and a later call tries
  * again.
- * Only one thread at a time may call this function or slab_control_dispatch(). Fork-safe,
- * cancel-safe, not async-signal-safe.
+ * Only one thread at a time may call this function or slab_control_dispatch(). It is
+ * fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_control_fd(void);
 
@@ -67,7 +67,7 @@ SLAB_API int slab_control_fd(void);
  *   -EINVAL         this process has not called slab_control_fd(), as after a fork
  *   -EPERM, -EBUSY  as slab_control_fd()
  * or another negative error number.
- * Only one thread at a time may call it. Fork-safe, cancel-safe, not async-signal-safe.
+ * Only one thread at a time may call it. It is fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_control_dispatch(void);
 

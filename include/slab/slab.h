@@ -165,7 +165,7 @@ struct slab_cache_args {
 	 *
 	 * The function runs in the thread that needs memory, with no lock of libslab held. Several
 	 * threads may run it at once. It must not wait for a lock that a thread holds while it
-	 * allocates; pthread_mutex_trylock() serves. If an allocation within it finds no memory,
+	 * allocates (pthread_mutex_trylock()). If an allocation within it finds no memory,
 	 * the allocation fails at once. slab_cache_destroy() waits until no other thread runs the
 	 * function, and returns -EBUSY if the function itself calls it. slabinfo shows the cache as
 	 * reclaimable (SLAB_RECLAIM_ACCOUNT). libslab does not merge the cache.
@@ -372,10 +372,10 @@ SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
 	SLAB_ALLOCATOR_(slab_free, 2);
 
 /* Sources of slab_alloc_bulk(); they can be or-ed. Each includes SLAB_ALLOC_LOCAL. */
-#define SLAB_ALLOC_LOCAL 1u   /* objects that the running CPU holds */
+#define SLAB_ALLOC_LOCAL 1u /* objects that the running CPU holds */
 #define SLAB_ALLOC_PARTIAL 2u /* partial slabs of the CPU's node */
-#define SLAB_ALLOC_NEW 4u     /* fresh slabs */
-#define SLAB_ALLOC_FULL 8u    /* all sources that slab_alloc() has: n objects if possible */
+#define SLAB_ALLOC_NEW 4u /* fresh slabs */
+#define SLAB_ALLOC_FULL 8u /* all sources that slab_alloc() has: n objects if possible */
 
 /*
  * slab_alloc_bulk: allocate up to n objects into objs[].

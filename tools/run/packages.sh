@@ -5,7 +5,7 @@
 # What the commands need of Debian, and how that is installed.
 
 build_packages="g++ cmake ninja-build pkg-config libjson-c-dev libdw-dev libncurses-dev zlib1g-dev
-	libmicrohttpd-dev liburcu-dev valgrind liblmdb-dev libldap-dev libcrypt-dev systemtap-sdt-dev"
+	libmicrohttpd-dev liburcu-dev valgrind liblmdb-dev libldap-dev libcrypt-dev systemtap-sdt-dev python3"
 compile_packages="$build_packages libgtest-dev"
 test_packages="$compile_packages gdb tmux prometheus mandoc man-db python3-jsonschema shellcheck codespell
 	clang-format-19 git abigail-tools debhelper lcov musl-tools
@@ -23,11 +23,11 @@ server_389_packages="autoconf automake libtool cargo rustc libcmocka-dev libcrac
 	librust-rand-dev librust-smallvec-dev librust-tokio-dev python3-argcomplete python3-dateutil
 	python3-distro python3-ldap python3-pyasn1 python3-pyasn1-modules python3-setuptools"
 aarch64_packages="$build_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross
-	qemu-system-arm cpio python3 util-linux"
+	qemu-system-arm cpio util-linux"
 fuzz_packages="$compile_packages clang-19 libclang-rt-19-dev gdb"
 package_packages="$build_packages debhelper dpkg-dev git"
-demo_packages="$compile_packages ldap-utils python3"
-bench_packages="$build_packages $allocator_packages libglib2.0-dev libdpdk-dev libbenchmark-dev valgrind python3 python3-matplotlib"
+demo_packages="$compile_packages ldap-utils"
+bench_packages="$build_packages $allocator_packages libglib2.0-dev libdpdk-dev libbenchmark-dev python3-matplotlib"
 
 installed()
 {

@@ -25,11 +25,11 @@
  *
  * Errors: NULL and errno, or -errno.
  *
- * Safety, in the words of <slab/slab.h>: MT-safe, unless a
- * function says otherwise; threads that use published entries are registered with the pool's
- * flavour of liburcu (rcu_register_thread()). Not async-signal-safe. Fork: call the flavour's
- * own hooks (<slab/rcu.h>). Pools and entry caches can be used in the child; an entry that
- * another thread had locked, or was changing, stays locked there.
+ * Safety, in the words of <slab/slab.h>: MT-safe, unless a function says otherwise; threads that
+ * use published entries are registered with the pool's flavour of liburcu (rcu_register_thread()).
+ * Not async-signal-safe; fork-safe if the program calls the flavour's own hooks (<slab/rcu.h>).
+ * Pools and entry caches can be used in the child; an entry that another thread had locked, or was
+ * changing, stays locked there.
  */
 #ifndef SLAB_DIRSRV_ENTRY_H
 #define SLAB_DIRSRV_ENTRY_H

@@ -22,8 +22,9 @@
  *   got as a copy  get makes a copy, which the caller frees by slapi_ch_free();
  *                  otherwise the string still belongs to the pblock
  *
- * Safety, not MT-safe: one thread at a time per pblock; different pblocks are independent of each
- * other. Fork-safe, cancel-safe, not async-signal-safe, as <slab/slab.h> defines these words.
+ * One thread at a time may use a pblock (not MT-safe); different pblocks are independent of each
+ * other. All functions are fork-safe and cancel-safe, and not async-signal-safe; <slab/slab.h>
+ * defines these words.
  */
 #ifndef SLAB_DIRSRV_PBLOCK_H
 #define SLAB_DIRSRV_PBLOCK_H

@@ -46,7 +46,8 @@ SLAB_API int slab_pblock_trace_start(const char *file);
  * slab_pblock_trace_stop: stop recording and write the file. The recorded calls are discarded,
  * also if writing fails.
  *
- * Returns 0, or -EINVAL if nothing is recorded, otherwise the error of writing the file; an older file then stays unchanged.
+ * Returns 0, or -EINVAL if nothing is recorded, otherwise the error of writing the file; an older
+ * file then stays unchanged.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_pblock_trace_stop(void);
