@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hit rates of the entry cache's policy beside CLOCK and LRU."""
+"""Hit rates of the entry cache's policy beside CLOCK."""
 import os
 
 import runner
@@ -12,11 +12,11 @@ METRICS = {"hit_rate": "%"}
 CASES = {"zipf": "random lookups by Zipf's law", "zipf+searches": "the same with searches through all entries"}
 TOGETHER = True
 SHOWN = ("S3-FIFO",)
-RIVALS = ("CLOCK", "LRU")
+RIVALS = ("CLOCK",)
 
 
 def contestants(build):
-    return [Contestant(name, os.path.join(build, "bin", "eviction")) for name in ("S3-FIFO", "CLOCK", "LRU")]
+    return [Contestant(name, os.path.join(build, "bin", "eviction")) for name in ("S3-FIFO", "CLOCK")]
 
 
 def measure(contestant, cases, _run):

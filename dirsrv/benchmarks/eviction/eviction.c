@@ -4,7 +4,7 @@
  *
  * The lookups are random, by Zipf's law with exponent 0.9. They are repeated with a search through
  * all entries after as many lookups as there are entries; hits are counted among the other lookups.
- * S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, and LRU stand here. All entries
+ * S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, stands here. All entries
  * have one size. Prints case,size,metric,value: the size is that of the cache in percent of the
  * entries, and the value the hits in percent.
  */
@@ -174,56 +174,9 @@ static void clock_end(void)
 	free(bit);
 }
 
-/* A list of entries, the last one used first; its head is behind the last entry. */
-static uint32_t *next, *previous, head;
-
-static void lru_begin(uint32_t most)
-{
-	capacity = most;
-	next = take(ENTRIES + 1, sizeof(*next));
-	previous = take(ENTRIES + 1, sizeof(*previous));
-	present = take(ENTRIES, sizeof(*present));
-	head = next[ENTRIES] = previous[ENTRIES] = ENTRIES;
-	used = 0;
-}
-
-static void lru_remove(uint32_t number)
-{
-	next[previous[number]] = next[number];
-	previous[next[number]] = previous[number];
-}
-
-static bool lru_look(uint32_t number)
-{
-	bool hit = present[number];
-
-	if (hit) {
-		lru_remove(number);
-	} else if (used < capacity) {
-		used++;
-	} else {
-		present[previous[head]] = false;
-		lru_remove(previous[head]);
-	}
-	present[number] = true;
-	previous[number] = head;
-	next[number] = next[head];
-	previous[next[head]] = number;
-	next[head] = number;
-	return hit;
-}
-
-static void lru_end(void)
-{
-	free(next);
-	free(previous);
-	free(present);
-}
-
 static const struct cache caches[] = {
 	{"S3-FIFO", fifo_begin, fifo_look, fifo_end},
 	{"CLOCK", clock_begin, clock_look, clock_end},
-	{"LRU", lru_begin, lru_look, lru_end},
 };
 
 /* Percent of the lookups. */
@@ -253,7 +206,7 @@ int main(int argc, char **argv)
 	while (argc > 1 && cache < count && strcmp(caches[cache].name, argv[1]) != 0)
 		cache++;
 	if (argc != 2 || cache == count) {
-		fprintf(stderr, "usage: eviction S3-FIFO|CLOCK|LRU\n");
+		fprintf(stderr, "usage: eviction S3-FIFO|CLOCK\n");
 		return EXIT_USAGE;
 	}
 	lookups = make_lookups();

@@ -191,24 +191,6 @@ inline std::uint64_t bytes_in_use()
 	return stats.slab_bytes + stats.large_bytes;
 }
 
-/* Objects that all caches of the process have out. */
-inline std::uint64_t objects_in_use()
-{
-	std::uint64_t sum = 0;
-
-	slab_for_each_cache(
-		[](struct slab_cache *cache, void *arg) {
-			struct slab_stats stats = {};
-
-			stats.struct_size = sizeof(stats);
-			EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
-			*static_cast<std::uint64_t *>(arg) += stats.objects;
-			return 0;
-		},
-		&sum);
-	return sum;
-}
-
 /* A pool, which is empty in the end. */
 class PoolTest : public testing::Test
 {

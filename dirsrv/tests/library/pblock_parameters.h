@@ -74,11 +74,6 @@ inline bool is_owned(const parameter &p)
 	return p.kind == kind::OWNED || p.kind == kind::OWNED_COPY;
 }
 
-inline bool is_copied_in(const parameter &p)
-{
-	return p.kind == kind::TEXT || p.kind == kind::TEXT_COPY;
-}
-
 inline bool is_copied_out(const parameter &p)
 {
 	return p.kind == kind::OWNED_COPY || p.kind == kind::TEXT_COPY;
