@@ -183,7 +183,7 @@ def rcu(_contestant, case, what, run, start):
 def directory(contestant, case, _what, run, start):
     """The example directory, from the beginning of its load."""
     seconds, ours = run.options["seconds"] * (1 if run.quick else LOADS), contestant.name == "slab"
-    process = start(["--slabinfo", "off", "--seconds", seconds], seconds + runner.LIMIT_S,
+    process = start(["--seconds", seconds], seconds + runner.LIMIT_S,
                     "directory" if ours else "directory-malloc")
     next(line for line in process.lines() if line.startswith("Loaded"))
     begin, lost, due = process.seconds(), [], 0

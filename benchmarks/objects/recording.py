@@ -31,7 +31,7 @@ def record(build, path):
           f"{os.path.relpath(path)} (once; some seconds)", file=sys.stderr)
     environment = dict(os.environ, SLAB_CONTROL="off", OBJECTS_TRACE=path, OBJECTS_TRACE_EVENTS=str(EVENTS),
                        LD_PRELOAD=os.path.abspath(os.path.join(build, "lib/record_objects.so")))
-    command = [os.path.join(build, "bin/directory"), "--slabinfo", "off", "--seconds", str(LOAD_S),
+    command = [os.path.join(build, "bin/directory"), "--seconds", str(LOAD_S),
                "--threads", str(workers())]
     if not os.path.exists(CATALOGUE):
         command += ["--ldif", os.path.join(ROOT, "dirsrv/directory/people.ldif")]

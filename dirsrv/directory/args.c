@@ -19,8 +19,6 @@ enum option_code {
 	OPTION_ENTRIES,
 	OPTION_SECONDS,
 	OPTION_THREADS,
-	OPTION_SLABINFO,
-	OPTION_HUNT,
 };
 
 static const struct option options[] = {
@@ -29,8 +27,6 @@ static const struct option options[] = {
 	{"entries", required_argument, NULL, OPTION_ENTRIES},
 	{"seconds", required_argument, NULL, OPTION_SECONDS},
 	{"threads", required_argument, NULL, OPTION_THREADS},
-	{"slabinfo", required_argument, NULL, OPTION_SLABINFO},
-	{"hunt", no_argument, NULL, OPTION_HUNT},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -48,14 +44,7 @@ static const char help[] =
 	"  --seconds N         seconds of load (default 8)\n"
 	"  --threads N         worker threads, and as many listeners (default: CPUs, at\n"
 	"                      least 2)\n"
-	"  --hunt              slabinfo switches debugging on, a worker writes beyond an\n"
-	"                      entry, libslab reports it (directory only)\n"
-	"  --slabinfo PATH     the slabinfo to run half-way (default: the one beside this\n"
-	"                      program); off: none\n"
 	"  --help              this text\n"
-	"\n"
-	"SIGUSR1 makes a worker write one byte beyond an entry, which is safe only while\n"
-	"the entries have red zones (slabinfo -dz db.entry).\n"
 	"\n"
 	"Exit status: 0 all well, 1 the directory or a cache was not as it must be at the\n"
 	"end, 2 a wrong option or a file that cannot be read.\n";
@@ -135,12 +124,6 @@ static int parse_option(struct args *args, int code)
 		return -1;
 	case OPTION_BAD_LINES:
 		return parse_policy(args, optarg);
-	case OPTION_SLABINFO:
-		args->slabinfo = optarg;
-		return -1;
-	case OPTION_HUNT:
-		args->hunt = true;
-		return -1;
 	case 'h':
 		fputs(help, stdout);
 		return 0;

@@ -15,8 +15,6 @@ struct args {
 	uint64_t entries; /* the directory is multiplied to this many */
 	double seconds;   /* of load */
 	unsigned threads; /* workers, and as many listeners */
-	const char *slabinfo; /* NULL: beside this program; "off": do not run it */
-	bool hunt; /* with debug flags switched on, and a bug */
 };
 
 /* args_parse: returns -1 to go on, otherwise the exit status: 0 after --help,

@@ -3,8 +3,6 @@
  * A small directory server without a network: what it does to memory is what
  * 389-ds and OpenLDAP do. This file loads, lets work, checks, takes down.
  */
-#include "hunt.h"
-#include "inspect.h"
 #include "memory.h"
 #include "screen.h"
 #include "traffic.h"
@@ -14,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <urcu/urcu-memb.h>
 
@@ -43,46 +40,20 @@ static bool sound(const struct directory *directory, struct directory_size *size
 	return false;
 }
 
-static void show_caches(const struct args *args)
-{
-	inspect_self(args, NULL, NULL);
-	putchar('\n');
-}
-
-static const struct step *steps_of(const struct args *args)
-{
-	static const struct step half_way[] = {{0.5, show_caches}, {1, NULL}};
-	static const struct step none[] = {{1, NULL}};
-
-	if (memory_is_malloc)
-		return none;
-	return args->hunt ? hunt_steps : half_way;
-}
-
-/* Show how the load goes until its time is over, and take the steps on the way. */
+/* Show how the load goes, once a second, until its time is over. */
 static void watch(struct traffic *traffic, const struct args *args, double started)
 {
-	const struct step *step = steps_of(args);
-	struct progress progress;
-	double elapsed;
+	uint64_t done[KIND_COUNT], before[KIND_COUNT] = {0};
+	double elapsed, shown = 0;
 
-	progress_start(&progress);
 	while ((elapsed = now(CLOCK_MONOTONIC) - started) < args->seconds) {
-		double interval = progress.terminal ? 0.25 : 1;
-		uint64_t done[KIND_COUNT];
-
-		if (step->act && elapsed >= args->seconds * step->at) {
-			progress_end(&progress);
-			step++->act(args);
-			continue;
-		}
-		if (elapsed + interval > args->seconds * step->at)
-			interval = args->seconds * step->at - elapsed;
-		sleep_for(interval + 0.001);
+		sleep_for(elapsed + 1 > args->seconds ? args->seconds - elapsed : 1);
 		traffic_done(traffic, done);
-		progress_show(&progress, now(CLOCK_MONOTONIC) - started, args->seconds, done);
+		elapsed = now(CLOCK_MONOTONIC) - started;
+		screen_progress(elapsed / args->seconds, elapsed - shown, before, done);
+		memcpy(before, done, sizeof(before));
+		shown = elapsed;
 	}
-	progress_end(&progress);
 }
 
 /* Run the load. False: the directory is not what it must be afterwards. */
@@ -93,8 +64,6 @@ static bool work(struct directory *directory, const struct args *args, struct re
 	uint64_t wrong, expected;
 	int64_t growth;
 
-	if (!memory_is_malloc)
-		spill_on_signal();
 	if (traffic_start(&traffic, directory, args->threads))
 		exit(1);
 	watch(&traffic, args, started);
@@ -102,7 +71,6 @@ static bool work(struct directory *directory, const struct args *args, struct re
 	result->seconds = now(CLOCK_MONOTONIC) - started;
 	result->cpu_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	result->resident_end = result_resident();
-	memory_caches(result);
 	if (wrong)
 		fprintf(stderr, "directory: %" PRIu64 " operations had a wrong result\n", wrong);
 	if (!sound(directory, &result->end) || wrong)
@@ -114,12 +82,6 @@ static bool work(struct directory *directory, const struct args *args, struct re
 			" loaded and %" PRId64 " more added than deleted\n",
 			result->end.entries, result->loaded.entries, growth);
 	return result->end.entries == expected;
-}
-
-static void show(const struct result *result)
-{
-	screen_result(memory_name, result);
-	screen_caches(result);
 }
 
 /* The exit status. */
@@ -143,12 +105,7 @@ static int run(const struct args *args)
 	good = work(&directory, args, &result);
 	if (directory_free(&directory) || !good)
 		return 1;
-	if (args->hunt)
-		screen_sound(&result);
-	else
-		show(&result);
-	if (!memory_is_malloc)
-		screen_next();
+	screen_result(memory_name, &result);
 	return 0;
 }
 

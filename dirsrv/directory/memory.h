@@ -16,19 +16,10 @@
 
 #include <slab/malloc.h>
 
-struct result;
-
 extern const char memory_name[]; /* what the screen calls this side */
-extern const bool memory_is_malloc;
-
-/* memory_caches: what each cache holds now, into result->cache[]. */
-void memory_caches(struct result *result);
 
 /* memory_pblocks: how many objects the caches of pblocks hold. */
 uint64_t memory_pblocks(void);
-
-/* memory_object_size: bytes of the objects of a cache; 0: there is none. */
-size_t memory_object_size(const char *cache);
 
 /* memory_exhausted: say so in one sentence and exit with status 1. */
 _Noreturn void memory_exhausted(void);

@@ -2,30 +2,17 @@
 /* The malloc side: ../malloc_side has the functions of libslab. There is nothing to look at. */
 #include "malloc_side.h"
 #include "memory.h"
-#include "result.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 const char memory_name[] = "malloc";
-const bool memory_is_malloc = true;
 
 /* No thread looks for an operation after its listener has given it up. */
 const char malloc_side_freed_at_once[] = "operation";
 
-void memory_caches(struct result *result)
-{
-	result->caches = 0;
-}
-
 uint64_t memory_pblocks(void)
 {
-	return 0;
-}
-
-size_t memory_object_size(const char *cache)
-{
-	(void)cache;
 	return 0;
 }
 

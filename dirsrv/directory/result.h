@@ -31,14 +31,6 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
 /* histogram_percentile: the nanoseconds that `percent` of all stay below. */
 double histogram_percentile(const struct histogram *histogram, double percent);
 
-#define RESULT_CACHES_MAX 64
-struct cache_line {
-	char name[64];
-	uint64_t object_size;
-	uint64_t objects;
-	uint64_t held; /* bytes of touched slabs */
-};
-
 /* The directory as a whole; bytes of objects and of their text. */
 struct directory_size {
 	uint64_t entries;
@@ -60,8 +52,6 @@ struct result {
 	uint64_t resident_loaded;
 	uint64_t resident_end;
 	struct histogram latency;
-	uint32_t caches;
-	struct cache_line cache[RESULT_CACHES_MAX];
 };
 
 /* result_operations: of all kinds together. */

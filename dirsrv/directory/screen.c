@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char *const kind_name[KIND_COUNT] = {"search", "base", "or10",
 						  "modify", "add",  "delete"};
@@ -50,22 +48,6 @@ void screen_loaded(const struct result *result, const char *path, uint64_t read,
 	fflush(stdout); /* whatever reads a pipe sees when the load begins */
 }
 
-void progress_start(struct progress *progress)
-{
-	memset(progress, 0, sizeof(*progress));
-	progress->terminal = isatty(STDOUT_FILENO);
-}
-
-/* Columns of the terminal; 100 when the output is none. */
-static int terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 20)
-		return 100;
-	return size.ws_col;
-}
-
 /* 5834 -> "5.8k", 41234 -> "41k". */
 static void rate_append(char *line, size_t size, const char *name, double rate)
 {
@@ -79,47 +61,25 @@ static void rate_append(char *line, size_t size, const char *name, double rate)
 		snprintf(line + used, size - used, " %s %.0f", name, rate);
 }
 
-/* A bar of `width` characters, 20 at most, and the per cent. */
-static void bar(char *line, size_t size, int width, double part)
-{
-	static const char full[] = "####################", empty[] = "....................";
-	int filled = (int)(part * width + 0.5);
-
-	snprintf(line, size, "[%.*s%.*s] %3.0f%%", filled, full, width - filled, empty, part * 100);
-}
-
-void progress_show(struct progress *progress, double elapsed, double total,
-		   const uint64_t done[KIND_COUNT])
+void screen_progress(double part, double seconds, const uint64_t before[KIND_COUNT],
+		     const uint64_t done[KIND_COUNT])
 {
 	static const char *const short_name[KIND_COUNT] = {"search", "base", "or",
 							   "mod",    "add",  "del"};
-	double span = elapsed - progress->shown, sum = 0;
-	int columns = terminal_width();
 	char line[256];
+	uint64_t sum = 0;
 
-	if (span <= 0)
+	if (seconds <= 0)
 		return;
-	bar(line, sizeof(line), columns < 100 ? 6 : 20, elapsed < total ? elapsed / total : 1);
+	snprintf(line, sizeof(line), "%3.0f%%", part < 1 ? part * 100 : 100);
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
-		sum += (double)(done[kind] - progress->before[kind]);
-	rate_append(line, sizeof(line), "op/s", sum / span);
+		sum += done[kind] - before[kind];
+	rate_append(line, sizeof(line), "op/s", (double)sum / seconds);
 	strncat(line, ":", sizeof(line) - strlen(line) - 1);
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		rate_append(line, sizeof(line), short_name[kind],
-			    (double)(done[kind] - progress->before[kind]) / span);
-	if (progress->terminal)
-		printf("\r\033[K%.*s", columns - 1, line);
-	else
-		printf("%s\n", line);
-	fflush(stdout);
-	progress->shown = elapsed;
-	memcpy(progress->before, done, sizeof(progress->before));
-}
-
-void progress_end(struct progress *progress)
-{
-	if (progress->terminal)
-		putchar('\n');
+			    (double)(done[kind] - before[kind]) / seconds);
+	puts(line);
 	fflush(stdout);
 }
 
@@ -142,61 +102,4 @@ void screen_result(const char *name, const struct result *result)
 	printf("  resident %.1f MiB after loading, %.1f MiB at the end; "
 	       "the directory has %.1f MiB\n",
 	       mib(result->resident_loaded), mib(result->resident_end), mib(result->end.bytes));
-}
-
-static void cache_row(const char *name, uint64_t object_size, uint64_t objects, uint64_t used,
-		      uint64_t held)
-{
-	char size[24] = "";
-
-	if (object_size)
-		snprintf(size, sizeof(size), "%llu", (unsigned long long)object_size);
-	printf("  %-16s %7s %12s %14s %14s %7.1f%%\n", name, size, grouped(objects), grouped(used),
-	       grouped(held), held > used ? 100 * (double)(held - used) / (double)held : 0.0);
-}
-
-/* Caches by size come as one row: there are about forty of them. */
-void screen_caches(const struct result *result)
-{
-	uint64_t sized = 0, objects[2] = {0}, used[2] = {0}, held[2] = {0};
-	char name[32];
-
-	if (!result->caches)
-		return;
-	printf("\nCaches at the end of the load (waste: bytes held for no object):\n");
-	printf("  %-16s %7s %12s %14s %14s %8s\n", "cache", "size", "objects", "bytes used",
-	       "bytes held", "waste");
-	for (uint32_t i = 0; i < result->caches; i++) {
-		const struct cache_line *line = &result->cache[i];
-		bool by_size = strncmp(line->name, "size-", 5) == 0;
-		uint64_t bytes = line->objects * line->object_size;
-
-		if (!by_size)
-			cache_row(line->name, line->object_size, line->objects, bytes, line->held);
-		sized += by_size;
-		objects[by_size] += line->objects;
-		used[by_size] += bytes;
-		held[by_size] += line->held;
-	}
-	snprintf(name, sizeof(name), "size-* (%llu)", (unsigned long long)sized);
-	cache_row(name, 0, objects[1], used[1], held[1]);
-	cache_row("all", 0, objects[0] + objects[1], used[0] + used[1], held[0] + held[1]);
-}
-
-void screen_sound(const struct result *result)
-{
-	printf("\n%s operations in %.1f s. Every byte of the directory was read again:\n"
-	       "its %s entries are sound, and no cache has an object left.\n",
-	       grouped(result_operations(result)), result->seconds, grouped(result->end.entries));
-}
-
-void screen_next(void)
-{
-	printf("\nWhat to try next:\n"
-	       "  ./build/bin/directory --seconds 9 & sleep 3; ./build/bin/slabinfo -p $!\n"
-	       "  # ... and then the entry cache's hits: ./build/bin/slabinfo -p $! -r db.entry\n"
-	       "  ./build/bin/directory --hunt   # docs/hunting-corruption.md explains it\n"
-	       "  ./build/bin/corruption --list  # a small server with a bug of your choice\n"
-	       "  ./build/bin/directory --ldif dirsrv/directory/people.ldif  # or your own\n"
-	       "  less docs/design.md examples/typed.c dirsrv/directory/README.md\n");
 }

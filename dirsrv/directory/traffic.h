@@ -72,12 +72,6 @@ void traffic_done(const struct traffic *traffic, uint64_t done[KIND_COUNT]);
  */
 uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *growth);
 
-/* spill_on_signal: from now on SIGUSR1 makes the next worker that finds an entry
- * write one byte beyond its copy. */
-void spill_on_signal(void);
-/* spill: do it, if it is wanted. */
-void spill(struct dirsrv_entry *copy);
-
 /* The threads, and what a listener needs before and after. */
 void *worker_run(void *worker);
 void *listener_run(void *listener);

@@ -25,7 +25,6 @@ static bool send_copy(struct dirsrv_entry *entry, void *arg)
 	found->next = search->found;
 	search->found = found;
 	server_send(&search->worker->use, search->pb, found->entry);
-	spill(found->entry);
 	return true;
 }
 

@@ -52,7 +52,7 @@ class Programs(unittest.TestCase):
         environment = dict(os.environ, OBJECTS_TRACE=trace, OBJECTS_TRACE_EVENTS="200000", SLAB_CONTROL="off",
                            LD_PRELOAD=os.path.join(BUILD, "lib/record_objects.so"))
         ldif = os.path.join(ROOT, "dirsrv/directory/people.ldif")
-        subprocess.run([os.path.join(BUILD, "bin/directory"), "--slabinfo", "off", "--ldif", ldif, "--entries", "1000",
+        subprocess.run([os.path.join(BUILD, "bin/directory"), "--ldif", ldif, "--entries", "1000",
                         "--threads", "2", "--seconds", "300"], env=environment, check=False, capture_output=True)
         rows = self.bench("objects", "--ms", "1", "--contestants", "slab,glibc,empty", "--cases", "trace", "--trace", trace)
         self.positive(rows, ("slab", "glibc", "empty"), [("trace", "0", "ns"), ("trace.elapsed", "0", "ns")])

@@ -14,7 +14,7 @@ class Scene:
         return command
 
 
-DIRECTORY = "directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 & server=$!"
+DIRECTORY = "directory --seconds 900 --entries 2000 >log 2>&1 & server=$!"
 # Until its workers work.
 WORKS = "slabinfo -z pblock | grep -q '^pblock_update  *[1-9]'"
 # A program that knows nothing of libslab, in the place of the reader's, with 20 MB, of which a heap

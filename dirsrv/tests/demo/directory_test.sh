@@ -44,7 +44,7 @@ one_message() {
 	[ "$(wc -l <"$err")" -eq 1 ] || fail "more than one line: $1"
 }
 
-quick="--entries 2000 --seconds 0.2 --slabinfo off"
+quick="--entries 2000 --seconds 0.2"
 
 # What pblocks take: a flat one has 712 bytes at least, the split one a quarter at most.
 pblocks() {
@@ -56,50 +56,25 @@ expect 0 --ldif "$folder/good.ldif" $quick
 says 'Loaded 3 entries of .*good.ldif'
 says 'multiplied to 2,000'
 says 'op/s'
-says 'libslab: .* operations in 0.2'
-says '^  db.entry  *[0-9]'
-says '^  pblock  *64 '
-says '^  operation  *[0-9]'
-says 'What to try next'
+says 'libslab: .* operations in [0-9.]* s'
 [ -s "$err" ] && fail 'a good file brings complaints'
 split=$(pblocks)
 
 program=$malloc_program
 expect 0 --ldif "$folder/good.ldif" $quick
-says 'malloc: .* operations in 0.2'
+says 'malloc: .* operations in [0-9.]* s'
 program=$slab_program
 echo "$split $(pblocks)" | awk '{ exit !($1 >= 8 && $3 >= 8 && $2 >= 64 * $1 &&
 	$4 >= 712 * $3 && $2 * 4 < $4) }' || fail "pblocks do not add up: $split, $(pblocks)"
 
 # As many threads as entries to work on, and more than that.
-expect 0 --ldif "$folder/good.ldif" --entries 1 --seconds 0.2 --threads 5 --slabinfo off
+expect 0 --ldif "$folder/good.ldif" --entries 1 --seconds 0.2 --threads 5
 
 # The package catalogue, where there is one.
 if [ -s /var/lib/dpkg/status ]; then
 	expect 0 $quick --threads 2
 	says 'Loaded .* entries of /var/lib/dpkg/status'
 fi
-
-# The hunt: switched on, reported, switched off, and all is sound.
-expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 3
-says '^\$ slabinfo --pid [0-9]* -da db.entry$'
-says '^db.entry .*debug flags: none -> FZPU'
-says '^\$ kill -USR1 '
-says '^db.entry .*debug flags: FZPU -> none'
-says 'are sound, and no cache has an object left'
-complains '^BUG db.entry: Right Redzone overwritten$'
-complains '^Allocated in .*(worker-[0-9]*)$'
-complains '^FIX db.entry: Object at 0x[0-9a-f]* not freed$'
-[ "$(grep -c '^BUG' "$err")" -eq 1 ] || fail 'one byte brings one report'
-
-# Without slabinfo nothing is damaged.
-expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 0.5 --slabinfo off
-says 'the bug is left out'
-[ -s "$err" ] && fail 'a report of a bug that was left out'
-
-# A missing slabinfo is said, and nothing else happens.
-expect 0 --ldif "$folder/good.ldif" --seconds 0.5 --slabinfo /nonexistent/slabinfo
-says '(slabinfo is not shown: /nonexistent/slabinfo: '
 
 # Bad lines are reported once with their numbers, and skipped...
 expect 0 --ldif "$folder/bad.ldif" $quick
