@@ -128,7 +128,7 @@ def make_sandbox(folder, source, build):
     for library, flag in (("libslab", "-lslab"), ("libslab_dirsrv", "-lslab_dirsrv")):
         (folder / f"pkgconfig/{library}.pc").write_text(
             f"Name: {library}\nDescription: the build tree\nVersion: 0\n"
-            f"Cflags: -I{source}/include\n"
+            f"Cflags: -I{source}/include -I{source}/dirsrv/include\n"
             f"Libs: -L{build}/lib {flag} -Wl,-rpath,{build}/lib\n")
 
 
