@@ -30,14 +30,21 @@ def ctest_tests():
             for test in ctest_files.tests_in(path)}
 
 
+def sources_of(path):
+    """A file that is compiled, or those that one of CMake's unity builds includes."""
+    if path.parent.name == "Unity":
+        return [Path(name) for name in re.findall('^#include "(.*)"', path.read_text(), re.M)]
+    return [path]
+
+
 def program_sources():
     """The sources of tests of each program, as the compiler is called for them."""
     sources = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = Path(entry["file"])
         program = re.search(r" -o \S*CMakeFiles/([^/ ]+)\.dir/", entry["command"])
-        if program and path.suffix == ".cc":
-            sources.setdefault(program[1], []).append(path)
+        if program and path.suffix in (".cc", ".cxx"):
+            sources.setdefault(program[1], []).extend(sources_of(path))
     return sources
 
 
