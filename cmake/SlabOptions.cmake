@@ -83,14 +83,6 @@ function(slab_internal_headers target scope)
 		"SHELL:-iquote ${PROJECT_SOURCE_DIR}/slab")
 endfunction()
 
-# The archive of the white-box tests: internal headers included, assertions on.
-function(slab_testing_options target)
-	target_sources(${target} PRIVATE cpu_cache/inject.c)
-	target_compile_definitions(${target} PUBLIC SLAB_TESTING=1)
-	target_compile_options(${target} PUBLIC -UNDEBUG)
-	slab_internal_headers(${target} INTERFACE)
-endfunction()
-
 # An archive with AddressSanitizer and UndefinedBehaviorSanitizer in a build without: for
 # the programs NAME.asan of cmake/SlabTests.cmake.
 function(slab_asan_options target)

@@ -14,8 +14,8 @@ trap 'rm -rf "$tmp"' EXIT
 begin()
 {
 	rm -rf "$tmp/tree"
-	mkdir -p "$tmp/tree/build" "$tmp/tree/tools/lint"
-	cp "$project/tools/lint/layers" "$tmp/tree/tools/lint/"
+	mkdir -p "$tmp/tree/build" "$tmp/tree/slab"
+	cp "$project/slab/layers" "$tmp/tree/slab/"
 	echo '[]' >"$tmp/tree/build/compile_commands.json"
 }
 

@@ -19,10 +19,6 @@ cmd_lint()
 	status=0
 	say "shellcheck, mandoc, codespell"
 	tools/lint/text || status=1
-	say "include rule"
-	sh tools/lint/include-rule || status=1
-	say "README rule"
-	tools/lint/readme-rule || status=1
 	say "clang-format"
 	sources | xargs clang-format-19 --dry-run -Werror || status=1
 	# Objects for the symbol rule. Tests are compiled by clang-tidy, without the
