@@ -3,7 +3,7 @@
  * What slabinfo and the control socket say in JSON is what
  * docs/schema/slabinfo.schema.json describes; and the schema refuses what is not.
  */
-#include "../support/server.h"
+#include "pictures.h"
 
 using namespace slab_test;
 
@@ -15,31 +15,7 @@ constexpr int no_validator = 77;
 /* Of one document or several, one behind the other. */
 result validate(const std::string &documents, const std::string &how = "closed")
 {
-	child_process validator({"/usr/bin/python3", VALIDATE, SCHEMA, how});
-	result got;
-
-	validator.write_line(documents);
-	validator.end_input();
-	got.out = validator.rest_of_output();
-	got.err = validator.errors();
-	got.status = validator.wait();
-	return got;
-}
-
-void expect_valid(const std::string &document)
-{
-	const result got = validate(document);
-
-	EXPECT_EQ(got.status, 0) << got.out << got.err << document;
-}
-
-/* The answer of the tool, which must succeed. */
-std::string json_of(const std::vector<std::string> &words)
-{
-	const result got = slabinfo(words);
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	return got.out;
+	return python({VALIDATE, SCHEMA, how}, documents);
 }
 
 class JsonSchemaTest : public testing::Test
@@ -59,16 +35,16 @@ TEST_F(JsonSchemaTest, Caches)
 {
 	server process;
 
-	expect_valid(json_of({"--json"}) + json_of({"--json", "^empty$"}) +
-		     json_of({"--json", "second"}) + json_of({"--json", "-T"}) +
-		     json_of({"--json", "-X", "-N", "2"}));
+	expect_valid(output_of({"--json"}) + output_of({"--json", "^empty$"}) +
+		     output_of({"--json", "second"}) + output_of({"--json", "-T"}) +
+		     output_of({"--json", "-X", "-N", "2"}));
 }
 
 TEST_F(JsonSchemaTest, CachesThatAreInUse)
 {
 	server process("load");
 
-	expect_valid(json_of({"--json"}) + json_of({"--json", "--memory"}));
+	expect_valid(output_of({"--json"}) + output_of({"--json", "--memory"}));
 }
 
 TEST_F(JsonSchemaTest, DebugFlagsLegacySlabsAndSampling)
@@ -81,7 +57,7 @@ TEST_F(JsonSchemaTest, DebugFlagsLegacySlabsAndSampling)
 	EXPECT_EQ(slabinfo({"-df", "pblock"}).status, 0);
 	EXPECT_EQ(slabinfo({"--sample=1", "pblock"}).status, 0);
 	process.do_task('p');
-	const std::string document = json_of({"--json"});
+	const std::string document = output_of({"--json"});
 
 	EXPECT_TRUE(contains(document, "\"debug_flags\": \"ZPA\""));
 	expect_valid(document);
@@ -93,7 +69,7 @@ TEST_F(JsonSchemaTest, SeveralNodes)
 	server process;
 
 	unsetenv("SLAB_FAKE_NODES");
-	expect_valid(json_of({"--json"}));
+	expect_valid(output_of({"--json"}));
 }
 
 TEST_F(JsonSchemaTest, CallSites)
@@ -103,10 +79,10 @@ TEST_F(JsonSchemaTest, CallSites)
 	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
 	EXPECT_EQ(slabinfo({"--mark"}).status, 0);
 	process.do_task('l');
-	const std::string document = json_of({"--json", "-t", "entry"});
+	const std::string document = output_of({"--json", "-t", "entry"});
 
 	EXPECT_TRUE(contains(document, "leak_entries")) << document;
-	expect_valid(document + json_of({"--json", "--since-mark"}));
+	expect_valid(document + output_of({"--json", "--since-mark"}));
 }
 
 TEST_F(JsonSchemaTest, Leaks)
@@ -129,7 +105,7 @@ TEST_F(JsonSchemaTest, Processes)
 {
 	server one, other;
 
-	expect_valid(json_of({"--json", "--list"}));
+	expect_valid(output_of({"--json", "--list"}));
 }
 
 TEST_F(JsonSchemaTest, AnswersOfTheSocket)
@@ -162,7 +138,7 @@ void expect_refused(std::string document, const std::string &from, const std::st
 TEST_F(JsonSchemaTest, RefusesWhatIsOfAnotherType)
 {
 	server process;
-	const std::string document = json_of({"--json"});
+	const std::string document = output_of({"--json"});
 
 	expect_refused(document, "\"object_size\": 712", "\"object_size\": \"712\"",
 		       "].object_size");
@@ -175,7 +151,7 @@ TEST_F(JsonSchemaTest, RefusesWhatIsOfAnotherType)
 TEST_F(JsonSchemaTest, RefusesWhatIsIncomplete)
 {
 	server process;
-	const std::string document = json_of({"--json"});
+	const std::string document = output_of({"--json"});
 
 	expect_refused(document, "\"counted_us\"", "\"counted\"", "$.caches[0]");
 	expect_refused(document, "\"engine\"", "\"motor\"", "$.process");
@@ -185,7 +161,7 @@ TEST_F(JsonSchemaTest, RefusesWhatIsIncomplete)
 TEST_F(JsonSchemaTest, DescribesEveryMemberAndAllowsMore)
 {
 	server process;
-	std::string document = json_of({"--json"});
+	std::string document = output_of({"--json"});
 
 	document.replace(document.find("\"limit\""), 0, "\"colour\": \"green\", ");
 	EXPECT_EQ(validate(document).status, 1);
