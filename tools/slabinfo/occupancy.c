@@ -9,34 +9,12 @@
 static const char *const state_names[STATES] = {"current", "cpu",    "partial", "full",
 						"debug",   "legacy", "guarded"};
 
-/* The columns of a row; the answer says where each of them stands. */
+/* The columns of a row (docs/control.md). */
 enum { ADDRESS, USED, ROOM, STATE, CPU, NODE, DEBUG_FLAGS, COLUMNS };
-
-static const char *const column_names[COLUMNS] = {"address", "used", "room",       "state",
-						  "cpu",     "node", "debug_flags"};
 
 const char *state_name(enum slab_state state)
 {
 	return state_names[state];
-}
-
-static bool find_columns(struct json_object *answer, size_t places[COLUMNS])
-{
-	struct json_object *columns = model_member(answer, "columns");
-	size_t found = 0;
-
-	for (size_t i = 0; i < model_length(columns); i++) {
-		const char *name = json_object_get_string(json_object_array_get_idx(columns, i));
-
-		for (size_t column = 0; name && column < COLUMNS; column++) {
-			if (strcmp(name, column_names[column]) == 0) {
-				places[column] = i;
-				found++;
-			}
-		}
-	}
-	return found == COLUMNS &&
-	       json_object_is_type(model_member(answer, "slabs"), json_type_array);
 }
 
 static bool load_state(struct slab_info *slab, const char *name)
@@ -50,7 +28,7 @@ static bool load_state(struct slab_info *slab, const char *name)
 	return false;
 }
 
-static bool load_row(struct slab_info *slab, struct json_object *row, const size_t places[COLUMNS])
+static bool load_row(struct slab_info *slab, struct json_object *row)
 {
 	struct json_object *cells[COLUMNS];
 	const char *debug_flags;
@@ -58,7 +36,7 @@ static bool load_row(struct slab_info *slab, struct json_object *row, const size
 	if (model_length(row) < COLUMNS)
 		return false;
 	for (size_t i = 0; i < COLUMNS; i++)
-		cells[i] = json_object_array_get_idx(row, places[i]);
+		cells[i] = json_object_array_get_idx(row, i);
 	memset(slab, 0, sizeof(*slab));
 	slab->address = json_object_get_uint64(cells[ADDRESS]);
 	slab->used = json_object_get_uint64(cells[USED]);
@@ -102,16 +80,16 @@ static int compare_slabs(const void *left, const void *right)
 static bool load(struct occupancy *occupancy, struct json_object *answer)
 {
 	struct json_object *rows = model_member(answer, "slabs");
-	size_t places[COLUMNS] = {0}, count = model_length(rows);
+	size_t count = model_length(rows);
 
-	if (!find_columns(answer, places))
+	if (!json_object_is_type(rows, json_type_array))
 		return false;
 	occupancy->total = model_number(answer, "total");
 	occupancy->slabs = calloc(count ? count : 1, sizeof(*occupancy->slabs));
 	if (!occupancy->slabs)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (!load_row(&occupancy->slabs[i], json_object_array_get_idx(rows, i), places))
+		if (!load_row(&occupancy->slabs[i], json_object_array_get_idx(rows, i)))
 			return false;
 	}
 	occupancy->count = count;
