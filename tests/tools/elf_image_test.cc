@@ -188,15 +188,10 @@ int read_forged(struct memory *memory, std::uint64_t address, std::size_t size, 
 	return reinterpret_cast<forged_process *>(memory)->forged.copy(address, size, to);
 }
 
-int read_no_pieces(struct memory *, std::uint64_t, std::size_t, std::size_t, std::size_t, void *)
-{
-	return -EFAULT;
-}
-
 TEST(ElfImageTest, WhatIsSearchedOfAProcessIsBounded)
 {
-	const struct memory_source source = {read_forged, read_no_pieces, nullptr,
-					     nullptr,     nullptr,        false};
+	const struct memory_source source = {read_forged, nullptr, nullptr,
+					     nullptr,     nullptr, false};
 	forged_process process = {{}, {1000, 1000, UINT64_C(1) << 32}};
 
 	process.memory.source = &source;

@@ -62,6 +62,7 @@ int memory_read_pieces(void *arg, uint64_t address, size_t size, size_t stride, 
 		       void *to)
 {
 	struct memory *memory = arg;
+	int error = 0;
 
 	if (size == 0 || count == 0)
 		return 0;
@@ -71,7 +72,12 @@ int memory_read_pieces(void *arg, uint64_t address, size_t size, size_t stride, 
 		return memory->source->read(memory, address, size * count, to);
 	if (size <= NEAR_BYTES && stride < NEAR_BYTES)
 		return read_spans(memory, address, size, stride, count, to);
-	return memory->source->read_pieces(memory, address, size, stride, count, to);
+	if (memory->source->read_pieces)
+		return memory->source->read_pieces(memory, address, size, stride, count, to);
+	for (size_t i = 0; !error && i < count; i++)
+		error = memory->source->read(memory, address + i * stride, size,
+					     (char *)to + i * size);
+	return error;
 }
 
 /* Mappings */

@@ -184,17 +184,6 @@ static int core_read(struct memory *memory, uint64_t address, size_t size, void 
 	return 0;
 }
 
-static int core_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
-			    size_t count, void *to)
-{
-	unsigned char *at = to;
-	int error = 0;
-
-	for (size_t i = 0; !error && i < count; i++)
-		error = core_read(memory, address + i * stride, size, at + i * size);
-	return error;
-}
-
 /* Searching */
 
 /* What no file has, and what the program could write to. */
@@ -253,7 +242,6 @@ static void core_close(struct memory *memory)
 
 static const struct memory_source core_source = {
 	.read = core_read,
-	.read_pieces = core_read_pieces,
 	.each_range = core_each_range,
 	.each_thread = core_each_thread,
 	.close = core_close,

@@ -254,16 +254,6 @@ static int copy_read(struct memory *memory, uint64_t address, size_t size, void 
 	return error;
 }
 
-static int copy_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
-			    size_t count, void *to)
-{
-	int error = 0;
-
-	for (size_t i = 0; !error && i < count; i++)
-		error = copy_read(memory, address + i * stride, size, (char *)to + i * size);
-	return error;
-}
-
 static int copy_each_range(struct memory *memory, memory_range_fn *fn, void *arg)
 {
 	struct copy *copy = copy_of(memory);
@@ -318,7 +308,6 @@ static void copy_close(struct memory *memory)
 
 static const struct memory_source copy_source = {
 	.read = copy_read,
-	.read_pieces = copy_read_pieces,
 	.each_range = copy_each_range,
 	.each_thread = copy_each_thread,
 	.close = copy_close,

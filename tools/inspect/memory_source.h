@@ -22,7 +22,7 @@ struct memory;
 struct memory_source {
 	/* Copy contiguous bytes; 0, or -errno with perhaps a reason in memory->trouble. */
 	int (*read)(struct memory *memory, uint64_t address, size_t size, void *to);
-	/* The same for pieces that are a page or more apart. */
+	/* The same for pieces that are a page or more apart; NULL: by read(), one by one. */
 	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
 			   size_t count, void *to);
 	void (*close)(struct memory *memory); /* frees the memory */
