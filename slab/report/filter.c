@@ -116,7 +116,7 @@ static bool find_program(char path[PATH_MAX])
 }
 
 /* Run slab-symbolize with an empty environment, so that it neither preloads libslab nor asks a
- * server for symbols. */
+ * server for symbols. The program waits for it, so opening the log must not (report.c). */
 static int run(const char *path, int input)
 {
 	char name[] = "slab-symbolize", option[] = "--background";
@@ -131,9 +131,9 @@ static int run(const char *path, int input)
 		return error;
 	error = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
 	if (!error && log && *log)
-		error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log,
-							 O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY,
-							 0600);
+		error = posix_spawn_file_actions_addopen(
+			&actions, STDOUT_FILENO, log,
+			O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK, 0600);
 	else if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!error)

@@ -125,7 +125,7 @@ void report_rewind(struct report *report, size_t len)
 }
 
 /* Open the log for each report: it may have been rotated, and forked processes must not share a
- * descriptor. */
+ * descriptor. O_NONBLOCK: to open a pipe without a reader fails instead of waiting. */
 static void write_to_log(const char *text, size_t len)
 {
 	const char *log = slab_options()->log;
@@ -134,7 +134,8 @@ static void write_to_log(const char *text, size_t len)
 	if (filter_write(text, len))
 		return;
 	if (*log)
-		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			  0600);
 	note_write(fd < 0 ? STDERR_FILENO : fd, text, len);
 	if (fd >= 0)
 		close(fd);

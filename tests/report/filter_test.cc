@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/folder.h"
 #include "../support/process.h"
 
 extern "C" {
@@ -156,6 +157,23 @@ TEST(FilterTest, TheFileOfSlabLogHasThem)
 	EXPECT_FALSE(has(run.output, "BUG entry"));
 	close(fd);
 	unlink(path);
+}
+
+/* To open it would wait for the reader, and the program for that. */
+TEST(FilterTest, TheProgramStartsIfTheLogIsAPipeWithoutReader)
+{
+	const folder dir;
+	const std::string path = dir.path + "/pipe";
+
+	if (running_again()) {
+		report_here();
+		return;
+	}
+	ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+	const second_run run = run_again({"SLAB_SYMBOLS=on", "SLAB_LOG=" + path});
+
+	EXPECT_EQ(run.failure, "") << run.output;
+	EXPECT_TRUE(has(run.output, "BUG entry")) << run.output;
 }
 
 /* --- which slab-symbolize is trusted ------------------------------------------------------- */

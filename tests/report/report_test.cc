@@ -363,6 +363,24 @@ TEST(ReportTest, GoesToTheLog)
 	EXPECT_EQ(st.st_mode & 0777, 0600U);
 }
 
+/* To open it would wait for the reader. */
+TEST(ReportTest, GoesToStderrIfTheLogIsAPipeWithoutReader)
+{
+	if (running_again()) {
+		alarm(60);
+		emit("lost");
+		return;
+	}
+	const log_file log;
+
+	unlink(log.path().c_str());
+	ASSERT_EQ(mkfifo(log.path().c_str(), 0600), 0);
+	const second_run run = run_again({"SLAB_LOG=" + log.path()});
+
+	EXPECT_EQ(run.failure, "");
+	EXPECT_NE(run.output.find("BUG entry: lost"), std::string::npos) << run.output;
+}
+
 struct outcome {
 	const char *name, *setting;
 	void (*act)();
