@@ -15,7 +15,12 @@
  *
  * A program that wants no such thread serves the socket in its own loop: it calls
  * slab_control_fd() before libslab opens the socket, watches the descriptor for input and
- * then calls slab_control_dispatch().
+ * then calls slab_control_dispatch():
+ *
+ *	struct pollfd in = {.fd = slab_control_fd(), .events = POLLIN};
+ *
+ *	while (poll(&in, 1, -1) > 0)
+ *		slab_control_dispatch();
  *
  * After a fork the child has neither the socket nor the thread. libslab opens a new socket,
  * and starts a thread, when the child next calls slab_cache_create(). For caches that

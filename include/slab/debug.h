@@ -243,6 +243,13 @@ SLAB_API int slab_set_profile(size_t period);
  * flag A. libslab gives matching caches the flag A, which takes their allocations off the fast path
  * until slab_cache_debug() clears it. Whether a candidate fails depends only on its number: a
  * program that repeats the same allocations fails at the same places.
+ * A test that runs every error path:
+ *
+ *	for (int n = 1; n < 1000; n++) {
+ *		snprintf(spec, sizeof(spec), "interval=%d,times=1,cache=entry", n);
+ *		slab_set_fail(spec);
+ *		run_the_test();
+ *	}
  *
  * Returns 0, or -EINVAL: the syntax is wrong, and the previous setting stays.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

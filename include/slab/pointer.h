@@ -46,6 +46,10 @@ SLAB_API struct slab_cache *slab_cache_of(const void *ptr);
  * pointer that is not a multiple of 8. Another pointer into an object of a cache is reported if
  * frees are checked: with debug flags, in sampled objects, and with SLAB_HARDEN_FREE. The call does
  * not check that the object has the expected type: where the cache is known, slab_free() does.
+ * The free function of a program whose strings come from libslab and from libraries:
+ *
+ *	if (!slab_free_any(string))
+ *		free(string);
  *
  * Returns false if the memory is not libslab's: the function did nothing, and the caller may
  * pass the pointer to another allocator. Otherwise true: ptr was NULL, or libslab has freed the

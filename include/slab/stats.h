@@ -162,6 +162,11 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. The names are
  * those of the numeric members of struct slab_stats (without struct_size and the arrays), "sample",
  * "remote_node_defrag_ratio", and those of the events; slab(7) explains each.
+ *
+ *	for (unsigned i = 0; (name = slab_stat_name(i)); i++)
+ *		if (slab_stat_read(cache, name, &value) == 0)
+ *			printf("%s: %ju\n", name, (uintmax_t)value);
+ *
  * MT-safe, fork-safe, cancel-safe, async-signal-safe.
  */
 SLAB_API const char *slab_stat_name(unsigned i);
