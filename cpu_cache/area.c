@@ -34,8 +34,8 @@
 
 _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
 
-/* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs that
- * do not exist. */
+/* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs
+ * that do not exist. */
 #define SPACE_SHORT ((rlim_t)1 << 30)
 
 /* Event words of the row of CPU -1, which counts no events. */
@@ -267,7 +267,8 @@ static struct area *add_area(void)
 	return area;
 }
 
-/* Where space is short, they lie in an area: a mapping of their own would have as many addresses. */
+/* Where space is short, they lie in an area: a mapping of their own would have as many
+ * addresses. */
 char *cpu_slots_none(void)
 {
 	if (!none_row0 && !space_is_short)

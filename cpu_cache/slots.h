@@ -96,8 +96,8 @@ char *cpu_slots_none(void);
  * CPUs, or one where space is short. */
 extern unsigned cpu_area_count;
 #define CPU_AREA_ROWS_BEFORE 2u
-/* The event word of the row of CPU -1 that has the address of the area's row 0, for tools. The next one
- * has the number of rows before that. */
+/* The event word of the row of CPU -1 that has the address of the area's row 0, for tools. The next
+ * one has the number of rows before that. */
 #define CPU_ROW_START 2u
 
 static inline uint64_t cpu_area_bytes(unsigned areas, unsigned cpus)

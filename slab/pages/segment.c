@@ -244,17 +244,6 @@ void segment_set_number(const struct slab *slab, unsigned number)
 		__atomic_store_n(&numbers[u - 1], (uint8_t)number, __ATOMIC_RELEASE);
 }
 
-bool segment_unit_is_free(const void *ptr)
-{
-	unsigned unit = (unsigned)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1));
-	bool is_free;
-
-	segment_lock();
-	is_free = segment_of(ptr)->free[unit / 64] >> unit % 64 & 1;
-	segment_unlock();
-	return is_free;
-}
-
 /* --- mapping -------------------------------------------------------------------------- */
 
 /* Offset of the first unit of slabs: behind the second guard. */

@@ -150,7 +150,8 @@ static inline struct slab *segment_slab(const struct segment *segment, unsigned 
 extern struct slab slab_none;
 
 /* An arena, which has descriptors (metadata.c). It is aligned to its size. Its struct begins
- * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node and the number of its bytes. */
+ * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node
+ * and the number of its bytes. */
 struct arena;
 #define METADATA_ARENA_BYTES (UINT64_C(4) << 20)
 extern struct arena *metadata_arenas[] __attribute__((visibility("hidden"))); /* of each node */
@@ -218,9 +219,10 @@ bool segment_map(unsigned shift, unsigned node);
 size_t segment_unmap_free(void);
 
 /*
- * What SEGMENT_SIZE bytes of the address space have. Bit 0 is set if a segment starts there. Segments
- * of slabs keep their heads for ever. Those of large allocations are unmapped, and behind their last
- * byte may be memory of others, so their marks change under the lock (segment_find_large()).
+ * What SEGMENT_SIZE bytes of the address space have. Bit 0 is set if a segment starts there.
+ * Segments of slabs keep their heads for ever. Those of large allocations are unmapped, and behind
+ * their last byte may be memory of others, so their marks change under the lock
+ * (segment_find_large()).
  */
 enum segment_mark {
 	SEGMENT_MARK_NONE,
@@ -230,8 +232,8 @@ enum segment_mark {
 };
 
 /*
- * The marks, a byte each. The kernel gives out addresses close to each other, so a table of 2 TiB of
- * them, the window, has nearly all. It starts at the address segment_window << SEGMENT_SHIFT, which
+ * The marks, a byte each. The kernel gives out addresses close to each other, so a table of 2 TiB
+ * of them, the window, has nearly all. It starts at the address segment_window << SEGMENT_SHIFT, which
  * the first segment of the process decides. Marks elsewhere are in tables for 2 TiB each, mapped
  * when they are needed.
  */
