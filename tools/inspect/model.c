@@ -73,12 +73,14 @@ bool model_load(struct model *model, struct json_object *document)
 	model->document = document;
 	if (!json_object_is_type(caches, json_type_array)) {
 		fail("the process did not answer with a list of caches");
+		model_free(model);
 		return false;
 	}
 	model->count = model_length(caches);
 	model->caches = calloc(model->count ? model->count : 1, sizeof(*model->caches));
 	if (!model->caches) {
 		fail("no memory for %zu caches", model->count);
+		model_free(model);
 		return false;
 	}
 	for (size_t i = 0; i < model->count; i++)
@@ -90,6 +92,7 @@ void model_free(struct model *model)
 {
 	free(model->caches);
 	json_object_put(model->document);
+	*model = (struct model){.document = NULL};
 }
 
 void model_add_number(struct json_object *object, const char *key, uint64_t number)

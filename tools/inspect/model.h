@@ -47,7 +47,7 @@ struct model {
 };
 
 /* model_load: takes over the document. false after an error message by fail(): there is no memory,
- * or the document is not an answer to "stats". */
+ * or the document is not an answer to "stats"; then the document is freed. */
 bool model_load(struct model *model, struct json_object *document);
 void model_free(struct model *model);
 

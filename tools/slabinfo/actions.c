@@ -33,7 +33,7 @@ int action_shrink(struct process *process, const struct model *model)
 
 		if (act(process, cache, "shrink", "slabs", &slabs))
 			printf("%-21s %8" PRIu64 " slab%s given back\n", cache->name, slabs,
-			       slabs == 1 ? "" : "s");
+			       plural(slabs));
 		else
 			status = EXIT_NOTHING;
 	}
@@ -54,7 +54,7 @@ int action_validate(struct process *process, const struct model *model)
 			printf("%-21s no problems found\n", cache->name);
 		else
 			printf("%-21s %8" PRIu64 " problem%s found; the process has reported %s\n",
-			       cache->name, problems, problems == 1 ? "" : "s",
+			       cache->name, problems, plural(problems),
 			       problems == 1 ? "it" : "them");
 		if (problems)
 			status = EXIT_NOTHING;
@@ -117,7 +117,7 @@ int action_debug(const struct options *options, struct process *process, const s
 		changed += did > 0;
 		errors += did < 0;
 	}
-	printf("%zu cache%s changed, %zu had %s%s already\n", changed, changed == 1 ? "" : "s",
+	printf("%zu cache%s changed, %zu had %s%s already\n", changed, plural(changed),
 	       model->count - changed - errors, none ? "no debug flags" : "debug flags ",
 	       none ? "" : options->debug_flags);
 	return errors ? EXIT_NOTHING : EXIT_DONE;

@@ -11,7 +11,6 @@
 /* The table */
 
 #define GROWTH_TEXT (SIZE_TEXT + 1)
-#define VALUE_TEXT SIZE_TEXT /* of 64 bits, too: all its digits fit */
 
 /* "+1.2M", "-20", "0" */
 static const char *growth_text(const struct options *options, char text[GROWTH_TEXT],
@@ -68,8 +67,7 @@ static void print_changes(const struct options *options, const struct diff *diff
 		print_row(options, change->name, change_objects(change), change_bytes(change),
 			  mark);
 	}
-	snprintf(total, sizeof(total), "Total of %zu cache%s", diff->caches,
-		 diff->caches == 1 ? "" : "s");
+	snprintf(total, sizeof(total), "Total of %zu cache%s", diff->caches, plural(diff->caches));
 	print_row(options, total, diff->objects, diff->bytes, "");
 }
 

@@ -134,11 +134,6 @@ static bool find_site(const struct reach *reach, uint32_t stack, struct site *si
 
 /* --- text --------------------------------------------------------------------------------------- */
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void print_group(const struct options *options, const struct reach *reach,
 			struct symbolizer *symbolizer, const struct group *group)
 {

@@ -52,7 +52,7 @@ struct heap {
 	struct heap_site *site;
 	size_t sites;
 	struct heap_place *place;
-	size_t places, places_room;
+	size_t places;
 	size_t *frame; /* of all sites */
 	size_t *index; /* hash table of places: number + 1; a power of two entries */
 	size_t index_room;

@@ -31,11 +31,6 @@ static size_t count_tracked(const struct model *model)
 	return tracked;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* --- --mark -------------------------------------------------------------------- */
 
 int action_mark(struct process *process, const struct model *model)

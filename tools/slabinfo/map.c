@@ -11,6 +11,7 @@
  * first and have the full width; the others are in three columns.
  */
 #include "occupancy.h"
+#include "select.h"
 #include "svg.h"
 #include "views.h"
 
@@ -137,7 +138,7 @@ static void group_numbers(char text[64], const struct slab_info *slabs, size_t c
 		room += slabs[i].room;
 		number += slabs[i].slabs;
 	}
-	snprintf(text, 64, "%" PRIu64 " slab%s, %" PRIu64 " %%", number, number == 1 ? "" : "s",
+	snprintf(text, 64, "%" PRIu64 " slab%s, %" PRIu64 " %%", number, plural(number),
 		 percent(used, room));
 }
 
@@ -197,13 +198,6 @@ static size_t count_groups(const struct occupancy *occupancy, bool *ret_nodes)
 	return groups;
 }
 
-static uint64_t lost_bytes(const struct cache *cache)
-{
-	uint64_t bytes = cache_bytes(cache), used = cache_used_bytes(cache);
-
-	return bytes > used ? bytes - used : 0;
-}
-
 static void draw_head(struct section *section, const struct cache *cache,
 		      const struct occupancy *occupancy, unsigned neighbours)
 {
@@ -219,9 +213,8 @@ static void draw_head(struct section *section, const struct cache *cache,
 		 percent(cache_used_bytes(cache), cache_bytes(cache)));
 	svg_text(svg, PADDING, 41, "h3 dim",
 		 "%" PRIu64 " bytes, %" PRIu64 " in a new slab · %" PRIu64 " slab%s, %s · %s lost",
-		 cache->object_size, cache->objects_per_slab, cache->slabs,
-		 cache->slabs == 1 ? "" : "s", size_text(bytes, cache_bytes(cache)),
-		 size_text(lost, lost_bytes(cache)));
+		 cache->object_size, cache->objects_per_slab, cache->slabs, plural(cache->slabs),
+		 size_text(bytes, cache_bytes(cache)), size_text(lost, cache_loss(cache)));
 	if (occupancy->total > occupancy->count && neighbours == 1)
 		snprintf(part, sizeof(part), "the first %zu of %" PRIu64 " slabs", occupancy->count,
 			 occupancy->total);
@@ -312,7 +305,7 @@ static void draw_title(struct svg *svg, const struct process *process, const str
 
 	for (size_t i = 0; i < model->count; i++) {
 		total += cache_bytes(&model->caches[i]);
-		lost += lost_bytes(&model->caches[i]);
+		lost += cache_loss(&model->caches[i]);
 		slabs += model->caches[i].slabs;
 	}
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", localtime(&now));
@@ -321,8 +314,8 @@ static void draw_title(struct svg *svg, const struct process *process, const str
 		 "Process %d, %s. %zu cache%s with %" PRIu64 " slab%s of %s, %s of it lost: bytes "
 		 "that hold no object.",
 		 process->pid, process->way == WAY_CORE ? "from its core file" : when, model->count,
-		 model->count == 1 ? "" : "s", slabs, slabs == 1 ? "" : "s",
-		 size_text(bytes, total), size_text(lost_text, lost));
+		 plural(model->count), slabs, plural(slabs), size_text(bytes, total),
+		 size_text(lost_text, lost));
 	draw_legend(svg, MARGIN, 74);
 }
 
@@ -392,8 +385,8 @@ static double draw_empty(struct svg *svg, const struct model *model, double y)
 	}
 	if (!empty)
 		return y;
-	svg_text(svg, MARGIN, y + 12, "dim", "%zu cache%s without slabs%s%s", empty,
-		 empty == 1 ? "" : "s", text, named < empty ? " …" : ".");
+	svg_text(svg, MARGIN, y + 12, "dim", "%zu cache%s without slabs%s%s", empty, plural(empty),
+		 text, named < empty ? " …" : ".");
 	return y + 24;
 }
 

@@ -375,8 +375,8 @@ static void draw_title(struct plot *plot)
 	svg_text(&plot->svg, MARGIN, 59, "dim",
 		 "%s, from %s %s on, %s. %zu sample%s of %zu cache%s%s", processes,
 		 axis_time(date, first, UINT64_C(86400000)), axis_time(from, first, 1000),
-		 age_text(age, last - first), samples->count, samples->count == 1 ? "" : "s",
-		 samples->names_count, samples->names_count == 1 ? "" : "s",
+		 age_text(age, last - first), samples->count, plural(samples->count),
+		 samples->names_count, plural(samples->names_count),
 		 plot->list.others ? "; those that had the most bytes have lines of their own."
 				   : ".");
 }

@@ -123,7 +123,7 @@ static void show_progress(const struct record *record, const struct model *model
 		bytes += cache_bytes(&model->caches[i]);
 	}
 	fprintf(stderr, "\r%zu sample%s, %zu caches, %s objects, %s in slabs\033[K",
-		record->samples, record->samples == 1 ? "" : "s", model->count,
+		record->samples, plural(record->samples), model->count,
 		count_text(objects_text, objects), size_text(bytes_text, bytes));
 }
 
@@ -153,7 +153,7 @@ static int report_end(const struct record *record)
 {
 	leave_progress(record);
 	fail("process %d (%s) has ended; %zu sample%s %s in %s", record->process->pid,
-	     record->process->command, record->samples, record->samples == 1 ? "" : "s",
+	     record->process->command, record->samples, plural(record->samples),
 	     record->samples == 1 ? "is" : "are", record->recording.path);
 	return record->samples ? EXIT_DONE : EXIT_USAGE;
 }

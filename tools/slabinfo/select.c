@@ -39,12 +39,8 @@ bool select_take(const struct options *options, struct process *process, struct 
 {
 	struct json_object *answer = attach_query(process, "stats", NULL);
 
-	if (!answer)
+	if (!answer || !model_load(model, answer))
 		return false;
-	if (!model_load(model, answer)) {
-		model_free(model);
-		return false;
-	}
 	keep_matching(options, model);
 	return true;
 }

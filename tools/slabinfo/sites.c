@@ -87,11 +87,20 @@ void symbols_close(struct symbolizer *symbolizer)
 		symbolizer_close(symbolizer);
 }
 
+const char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset)
+{
+	const char *slash = strrchr(file, '/');
+
+	snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24, slash ? slash + 1 : file,
+		 offset);
+	return text;
+}
+
 const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
 			char text[SITE_TEXT])
 {
 	struct json_object *stack = model_member(site->json, "stack"), *frame;
-	const char *file, *slash;
+	const char *file;
 	uint64_t offset;
 
 	if (i >= model_length(stack))
@@ -99,12 +108,10 @@ const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, 
 	frame = json_object_array_get_idx(stack, i);
 	file = model_raw_text(frame, "file");
 	offset = model_number(frame, "offset");
-	slash = strrchr(file, '/');
 	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
 		;
 	else if (*file)
-		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
-			 slash ? slash + 1 : file, offset);
+		code_text(text, file, offset);
 	else
 		snprintf(text, SITE_TEXT, "0x%" PRIx64, model_number(frame, "address"));
 	make_printable(text);

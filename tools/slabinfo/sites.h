@@ -44,6 +44,9 @@ void symbols_close(struct symbolizer *symbolizer);
 const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
 			char text[SITE_TEXT]);
 
+/* code_text: "libentry.so+0x1c", code whose function is not known. */
+const char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset);
+
 /* site_print_stack: the callers from number `first` on, a line each. */
 void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first);
 

@@ -59,17 +59,6 @@ const char *top_count_text(char text[NUMBER_TEXT], uint64_t count)
 	return text;
 }
 
-const char *top_size_text(const struct top *top, char text[NUMBER_TEXT], uint64_t bytes)
-{
-	char size[SIZE_TEXT];
-
-	if (top->options.bytes)
-		snprintf(text, NUMBER_TEXT, "%" PRIu64, bytes);
-	else
-		snprintf(text, NUMBER_TEXT, "%s", size_text(size, bytes));
-	return text;
-}
-
 const char *top_rate_text(char text[NUMBER_TEXT], double rate)
 {
 	if (rate < 0)
@@ -253,7 +242,7 @@ static void format_cell(const struct top *top, const struct top_row *row, enum c
 	switch (column) {
 	case COLUMN_SPACE:
 	case COLUMN_LOST:
-		top_size_text(top, text, (uint64_t)value);
+		size_shown(&top->options, text, (uint64_t)value);
 		break;
 	case COLUMN_LOSS:
 		snprintf(text, NUMBER_TEXT, "%.0f%%", value * 100);

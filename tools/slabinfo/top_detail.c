@@ -74,11 +74,11 @@ static void draw_space(struct sheet *sheet)
 	char text[NUMBER_TEXT];
 
 	start_line(sheet, "Space");
-	add(sheet, STYLE_PLAIN, "%s", top_size_text(sheet->top, text, cache_bytes(cache)));
+	add(sheet, STYLE_PLAIN, "%s", size_shown(&sheet->top->options, text, cache_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "in use %s",
-	    top_size_text(sheet->top, text, cache_used_bytes(cache)));
+	    size_shown(&sheet->top->options, text, cache_used_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "lost %s (%" PRIu64 "%%)",
-	    top_size_text(sheet->top, text, cache_loss(cache)),
+	    size_shown(&sheet->top->options, text, cache_loss(cache)),
 	    percent(cache_loss(cache), cache_bytes(cache)));
 	end_line(sheet);
 }
@@ -94,7 +94,7 @@ static void draw_slabs(struct sheet *sheet)
 	add(sheet, STYLE_PLAIN, "partial %" PRIu64, cache->partial);
 	add(sheet, STYLE_PLAIN, "full %" PRIu64, cache->full);
 	add(sheet, STYLE_PLAIN, "next %s",
-	    top_size_text(sheet->top, text, cache_slab_bytes(cache)));
+	    size_shown(&sheet->top->options, text, cache_slab_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "for %" PRIu64 " objects", cache->objects_per_slab);
 	end_line(sheet);
 }

@@ -76,7 +76,7 @@ static void draw_sums(const struct top *top, struct picture *picture, int row)
 	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		picture_add(picture, row, &column, STYLE_PLAIN, "%s %s", sizes[i].label,
-			    top_size_text(top, text, model_number(process, sizes[i].key)));
+			    size_shown(&top->options, text, model_number(process, sizes[i].key)));
 	picture_add(picture, row, &column, STYLE_PLAIN, "objects %s",
 		    top_count_text(text, objects));
 	picture_add(picture, row, &column, STYLE_PLAIN, "caches %zu of %zu", top->count,

@@ -5,6 +5,7 @@
 
 #include "top.h"
 #include "top_picture.h"
+#include "views.h"
 
 /* top_columns.c */
 
@@ -27,11 +28,9 @@ void top_draw_titles(const struct top *top, const struct top_layout *layout,
 void top_draw_row(const struct top *top, const struct top_layout *layout,
 		  const struct top_row *from, struct picture *picture, int row);
 
-/* Numbers on the pages: counts of up to five digits unchanged; sizes as with or without -B;
- * rates, "-" for unknown ones. */
-#define NUMBER_TEXT 32
+/* Numbers on the pages: counts of up to five digits unchanged; rates, "-" for unknown ones. */
+#define NUMBER_TEXT SIZE_TEXT
 const char *top_count_text(char text[NUMBER_TEXT], uint64_t count);
-const char *top_size_text(const struct top *top, char text[NUMBER_TEXT], uint64_t bytes);
 const char *top_rate_text(char text[NUMBER_TEXT], double rate);
 
 /* top_draw.c, top_detail.c */

@@ -55,7 +55,7 @@ static void print_block(const struct top *top)
 	print_stamp(top->now.wall);
 	printf("  %s [%d]  slabs %s  caches %zu of %zu\n", top->source.process->command,
 	       top->source.process->pid,
-	       top_size_text(top, text, model_number(process, "slab_bytes")), top->count,
+	       size_shown(&top->options, text, model_number(process, "slab_bytes")), top->count,
 	       top->now.model.count);
 	top_layout(top, columns_of_terminal(), &layout);
 	print_row(top, &layout, NULL);

@@ -71,9 +71,7 @@ static void forget_slabs(struct top *top)
 
 static void forget_look(struct look *look)
 {
-	if (look->model.document)
-		model_free(&look->model);
-	look->model.document = NULL;
+	model_free(&look->model);
 }
 
 void top_source_close(struct top *top)
@@ -90,18 +88,17 @@ static struct process *queried(struct top_source *source)
 	return source->reading.memory ? &source->reading : source->process;
 }
 
-static bool load(struct model *model, struct json_object *answer)
+/* The statistics that a process, or a reader of its memory, answers. */
+static bool load(struct process *process, struct model *model)
 {
-	if (answer && model_load(model, answer))
-		return true;
-	if (answer)
-		model_free(model);
-	return false;
+	struct json_object *answer = attach_query(process, "stats", NULL);
+
+	return answer && model_load(model, answer);
 }
 
 static bool take_stats(struct top_source *source, struct model *model)
 {
-	if (load(model, attach_query(queried(source), "stats", NULL)))
+	if (load(queried(source), model))
 		return true;
 	if (!source->reading.memory || source->process->way != WAY_SOCKET ||
 	    proc_is_gone(source->process->pid))
@@ -109,7 +106,7 @@ static bool take_stats(struct top_source *source, struct model *model)
 	/* If its memory cannot be read now, try the socket. */
 	attach_close(&source->reading);
 	source->reading.way = WAY_SOCKET;
-	return load(model, attach_query(source->process, "stats", NULL));
+	return load(source->process, model);
 }
 
 void top_look_slabs(struct top *top)

@@ -67,7 +67,7 @@ static void print_sites(const struct options *options, struct symbolizer *symbol
 		print_site(symbolizer, &list->sites[i]);
 	if (shown < list->count)
 		printf("and %zu more call site%s\n\n", list->count - shown,
-		       list->count - shown == 1 ? "" : "s");
+		       plural(list->count - shown));
 	if (!list->count)
 		puts("None\n");
 }

@@ -77,18 +77,13 @@ static bool parse_value(const struct setting *setting, uint64_t *value)
 }
 
 /* EXIT_DONE: the process has a cache of this name. */
-static int look_for(struct process *process, const char *name)
+static int look_for(const struct options *options, struct process *process, const char *name)
 {
-	struct json_object *answer = attach_query(process, "stats", NULL);
 	struct model model;
 	bool found = false;
 
-	if (!answer)
+	if (!select_take(options, process, &model))
 		return EXIT_USAGE;
-	if (!model_load(&model, answer)) {
-		model_free(&model);
-		return EXIT_USAGE;
-	}
 	for (size_t i = 0; i < model.count && !found; i++)
 		found = select_is_called(&model.caches[i], name);
 	model_free(&model);
@@ -98,11 +93,12 @@ static int look_for(struct process *process, const char *name)
 	return found ? EXIT_DONE : EXIT_NOTHING;
 }
 
-static int set(struct process *process, const struct setting *setting, uint64_t value)
+static int set(const struct options *options, struct process *process,
+	       const struct setting *setting, uint64_t value)
 {
 	struct json_object *answer;
 	char request[128];
-	int status = look_for(process, setting->cache);
+	int status = look_for(options, process, setting->cache);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -141,7 +137,7 @@ int action_set(const struct options *options, struct process *process)
 		     "M, G, KiB, MiB or GiB",
 		     setting.value, setting.attribute);
 	else
-		status = set(process, &setting, value);
+		status = set(options, process, &setting, value);
 	free(setting.cache);
 	return status;
 }
@@ -169,7 +165,7 @@ int action_trim(struct process *process)
 		return EXIT_USAGE;
 	slabs = model_number(answer, "slabs");
 	printf("Process %d (%s) released %" PRIu64 " slab%s\n", process->pid, process->command,
-	       slabs, slabs == 1 ? "" : "s");
+	       slabs, plural(slabs));
 	json_object_put(answer);
 	return EXIT_DONE;
 }

@@ -22,14 +22,12 @@ static bool name_address(struct process *process, struct symbolizer *symbolizer,
 			 char text[SITE_TEXT])
 {
 	uint64_t offset;
-	const char *file = memory_locate(process->memory, address - 1, &offset), *slash;
+	const char *file = memory_locate(process->memory, address - 1, &offset);
 
 	if (!file)
 		return false;
-	slash = strrchr(file, '/');
 	if (!*symbolizer_lookup(symbolizer, file, offset + 1, text, SYMBOLIZER_TEXT))
-		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
-			 slash ? slash + 1 : file, offset + 1);
+		code_text(text, file, offset + 1);
 	make_printable(text);
 	return true;
 }
@@ -83,11 +81,11 @@ static void print_left_out(struct json_object *answer)
 
 	if (slabs)
 		printf("; %" PRIu64 " debug slab%s left out, which a thread may be changing", slabs,
-		       slabs == 1 ? "" : "s");
+		       plural(slabs));
 	else if (locked)
 		printf("; the lists of %" PRIu64
 		       " node%s or CPU%s left out, which a thread may be changing",
-		       locked, locked == 1 ? "" : "s", locked == 1 ? "" : "s");
+		       locked, plural(locked), plural(locked));
 	putchar('\n');
 }
 
@@ -109,7 +107,7 @@ static bool verify(struct process *process, struct symbolizer *symbolizer, const
 	if (!found)
 		printf("%-21s no problems found", name);
 	else
-		printf("%-21s %8" PRIu64 " problem%s found", name, found, found == 1 ? "" : "s");
+		printf("%-21s %8" PRIu64 " problem%s found", name, found, plural(found));
 	if (shown < found)
 		printf("; the first %" PRIu64 " are reported", shown);
 	print_left_out(answer);

@@ -73,6 +73,12 @@ const char *count_text(char text[SIZE_TEXT], uint64_t count);
 /* size_shown: the same, or with -B the exact number. */
 const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes);
 
+/* plural: what a noun ends in behind this number. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 struct memory_part {
 	const char *name; /* what stands before the bytes */
 	uint64_t bytes;
