@@ -58,18 +58,29 @@ static void draw_square(struct heat *heat, const char *class, size_t first, size
 		heat->left + at, heat->top + at, size, size);
 }
 
+static unsigned percent(const struct study *study, size_t row, size_t column)
+{
+	return (unsigned)(100 * study_likeness(study, study->order[row], study->order[column]) +
+			  0.5);
+}
+
+/* Equal neighbours are one rectangle. */
 static void draw_row(struct heat *heat, size_t row)
 {
-	const struct study *study = heat->study;
+	size_t count = heat->study->count;
 
-	for (size_t i = 0; i < study->count; i++) {
-		double likeness = study_likeness(study, study->order[row], study->order[i]);
+	for (size_t start = 0, end; start < count; start = end) {
+		unsigned likeness = percent(heat->study, row, start);
 
-		if (likeness >= 0.005)
+		for (end = start + 1; end < count; end++)
+			if (percent(heat->study, row, end) != likeness)
+				break;
+		if (likeness)
 			fprintf(heat->svg.out,
-				"<path class=\"cell\" opacity=\"%.2f\" d=\"M%g %gh%gv%gh-%gz\"/>\n",
-				likeness, heat->left + (double)i * CELL,
-				heat->top + (double)row * CELL, CELL, CELL, CELL);
+				"<path class=\"cell\" opacity=\"%.2g\" d=\"M%g %gh%gv%gH%gz\"/>\n",
+				likeness / 100.0, heat->left + (double)start * CELL,
+				heat->top + (double)row * CELL, (double)(end - start) * CELL, CELL,
+				heat->left + (double)start * CELL);
 	}
 }
 
