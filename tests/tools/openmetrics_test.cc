@@ -137,12 +137,24 @@ void expect_file(const std::string &name, const std::string &text)
 	EXPECT_EQ(text, expected.str()) << path;
 }
 
+/* The lines about families, which start with "#", or the samples. */
+std::string lines_that(bool are_heads, const std::string &text)
+{
+	std::istringstream stream(text);
+	std::string chosen;
+
+	for (std::string line; std::getline(stream, line);)
+		chosen += (line[0] == '#') == are_heads ? line + "\n" : "";
+	return chosen;
+}
+
 TEST(OpenMetricsTest, TextOfAProcess)
 {
 	processes list;
 
 	list.add_answer(42, "dir", full_answer);
-	expect_file("openmetrics.txt", list.text());
+	expect_file("openmetrics.txt", lines_that(true, list.text()));
+	EXPECT_EQ(lines_that(false, list.text()), lines_that(false, list.text(EXPOSITION_CLASSIC)));
 }
 
 TEST(OpenMetricsTest, ClassicTextOfAProcess)

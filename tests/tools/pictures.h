@@ -88,6 +88,15 @@ inline void expect_xml(const std::string &text)
 	EXPECT_TRUE(got.status == 0 || got.status == 127) << got.err << text;
 }
 
+/* The picture without its style sheet, which is text of the source. */
+inline std::string without_style(std::string picture)
+{
+	const std::size_t start = picture.find("<style>"), end = picture.find("</style>");
+
+	EXPECT_NE(end, std::string::npos);
+	return end == std::string::npos ? picture : picture.erase(start, end - start);
+}
+
 inline std::string replaced(std::string text, const std::string &from, const std::string &to)
 {
 	for (std::size_t at = text.find(from); at != std::string::npos;

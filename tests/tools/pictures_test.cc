@@ -96,7 +96,7 @@ protected:
 
 TEST_F(PlotTest, DrawsWhatItAlwaysDrew)
 {
-	expect_golden("plot.svg", plot(small_recording()));
+	expect_golden("plot.svg", without_style(plot(small_recording())));
 }
 
 TEST_F(PlotTest, StandardOutputIsAFile)
@@ -365,7 +365,7 @@ TEST_F(MapTest, DrawsWhatItAlwaysDrew)
 {
 	scripted_process process(dir, answer);
 
-	expect_golden("map.svg", normal(map(), process.pid()));
+	expect_golden("map.svg", without_style(normal(map(), process.pid())));
 }
 
 TEST_F(MapTest, DrawsTheCachesThatAreChosen)
