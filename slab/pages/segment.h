@@ -233,9 +233,9 @@ enum segment_mark {
 
 /*
  * The marks, a byte each. The kernel gives out addresses close to each other, so a table of 2 TiB
- * of them, the window, has nearly all. It starts at segment_window << SEGMENT_SHIFT, which the first
- * segment of the process decides. Marks elsewhere are in tables for 2 TiB each, mapped when they are
- * needed.
+ * of them, the window, has nearly all. It starts at segment_window << SEGMENT_SHIFT, which the
+ * first segment of the process decides. Marks elsewhere are in tables for 2 TiB each, mapped when
+ * they are needed.
  */
 #define SEGMENT_MARKS (UINT32_C(1) << 17)
 #define SEGMENT_FAR_TABLES (UINT32_C(1) << (48 - SEGMENT_SHIFT - 17))
