@@ -3,9 +3,9 @@
 #include "svg.h"
 #include "fail.h"
 #include "output.h"
+#include "printable.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,22 +79,10 @@ static bool goes_on(char byte)
 /* The bytes of the character at `text`; 0: it is not valid UTF-8, or XML does not allow it. */
 static size_t character_size(const char *text)
 {
-	static const uint32_t least[] = {0, ' ', 0x80, 0x800, 0x10000};
-	unsigned char first = (unsigned char)*text;
-	size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	uint32_t code = size == 1 ? first : first & (0x7fU >> size);
-
-	if (goes_on(*text) || first >= 0xf8)
+	if ((unsigned char)*text < ' ' || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
+	    strncmp(text, "\xef\xbf\xbf", 3) == 0)
 		return 0;
-	for (size_t i = 1; i < size; i++) {
-		if (!goes_on(text[i]))
-			return 0;
-		code = code << 6 | ((unsigned char)text[i] & 0x3f);
-	}
-	if (code < least[size] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ||
-	    (code & 0xfffe) == 0xfffe)
-		return 0;
-	return size;
+	return utf8_length(text);
 }
 
 void svg_escape(FILE *out, const char *text)

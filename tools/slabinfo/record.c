@@ -6,10 +6,12 @@
  */
 #include "recording.h"
 #include "select.h"
+#include "top.h"
 #include "views.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,41 +65,13 @@ static void hold_signals(struct record *record)
 /* Sleeping */
 
 /* Until then, or a signal, or the end of the process, which is returned. */
-static bool sleep_until(struct record *record, const struct timespec *until)
+static bool sleep_until(struct record *record, double until)
 {
 	struct pollfd end = {record->pidfd, POLLIN, 0};
-	struct timespec now, left;
+	const double left = fmax(until - top_clock(), 0);
+	const struct timespec time = {(time_t)left, (long)(fmod(left, 1) * 1e9)};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	left.tv_sec = until->tv_sec - now.tv_sec;
-	left.tv_nsec = until->tv_nsec - now.tv_nsec;
-	if (left.tv_nsec < 0) {
-		left.tv_nsec += 1000000000;
-		left.tv_sec--;
-	}
-	if (left.tv_sec < 0)
-		left.tv_sec = left.tv_nsec = 0;
-	return ppoll(&end, 1, &left, &record->outside) == 1;
-}
-
-static void add_seconds(struct timespec *time, double seconds)
-{
-	long nanoseconds = time->tv_nsec + (long)((seconds - (double)(long)seconds) * 1e9);
-
-	time->tv_sec += (time_t)seconds + nanoseconds / 1000000000;
-	time->tv_nsec = nanoseconds % 1000000000;
-}
-
-/* The moment of the next sample: of those that were missed none is made up for. */
-static void next_moment(struct timespec *moment, double interval)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	add_seconds(moment, interval);
-	if (moment->tv_sec < now.tv_sec ||
-	    (moment->tv_sec == now.tv_sec && moment->tv_nsec < now.tv_nsec))
-		*moment = now;
+	return ppoll(&end, 1, &time, &record->outside) == 1;
 }
 
 static bool has_ended(const struct record *record, int patience_ms)
@@ -205,10 +179,9 @@ static int record_sample(struct record *record)
 
 static int record_samples(struct record *record)
 {
-	struct timespec moment;
+	double moment = top_clock();
 	int status = -1;
 
-	clock_gettime(CLOCK_MONOTONIC, &moment);
 	while (status < 0) {
 		status = record_sample(record);
 		if (status >= 0)
@@ -218,8 +191,9 @@ static int record_samples(struct record *record)
 			leave_progress(record);
 			return EXIT_DONE;
 		}
-		next_moment(&moment, record->interval);
-		if (sleep_until(record, &moment))
+		/* Of samples that were missed none is made up for. */
+		moment = fmax(moment + record->interval, top_clock());
+		if (sleep_until(record, moment))
 			return report_end(record);
 		if (interrupted) {
 			leave_progress(record);

@@ -6,6 +6,7 @@
 #include "top_draw.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -66,12 +67,10 @@ static void print_block(const struct top *top)
 
 static void wait_until(double when)
 {
-	double seconds = when - top_clock();
-	struct timespec time = {.tv_sec = (time_t)seconds};
+	const double left = fmax(when - top_clock(), 0);
+	const struct timespec time = {(time_t)left, (long)(fmod(left, 1) * 1e9)};
 
-	time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-	if (seconds > 0)
-		nanosleep(&time, NULL);
+	nanosleep(&time, NULL);
 }
 
 /* False: the reader closed the pipe. */
