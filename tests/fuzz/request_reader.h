@@ -78,10 +78,6 @@ public:
 			for (size_t i = 0; i < request->modify.count; i++)
 				read(request->modify.items[i]);
 			break;
-		case LDAP_REQ_MODRDN:
-			read(request->modrdn.new_rdn);
-			read(request->modrdn.new_superior);
-			break;
 		case LDAP_REQ_EXTENDED:
 			read(request->extended.name);
 			read(request->extended.value);

@@ -152,14 +152,11 @@ bool backend_has_children(struct backend *backend, const struct dirsrv_entry *en
 
 /*
  * backend_computed: the value of an operational attribute that entries do not store: entryDN,
- * subschemaSubentry, hasSubordinates; i counts from 0. `*type` is its name. Returns the value, which
+ * hasSubordinates; i counts from 0. `*type` is its name. Returns the value, which
  * lives as long as the entry; data NULL: after the last one.
  */
 struct dirsrv_bytes backend_computed(struct backend *backend, const struct dirsrv_entry *entry,
 				     unsigned i, const char **type);
-
-/* The subschemaSubentry of all entries. */
-#define BACKEND_SUBSCHEMA "cn=Subschema"
 
 /* backend_compare: LDAP_COMPARE_TRUE, LDAP_COMPARE_FALSE, LDAP_NO_SUCH_OBJECT,
  * LDAP_NO_SUCH_ATTRIBUTE, LDAP_INVALID_SYNTAX, LDAP_INAPPROPRIATE_MATCHING, … */
@@ -201,16 +198,6 @@ struct backend_modification {
 void backend_modify(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
 		    const struct backend_modification *modifications, size_t n,
 		    struct backend_result *result);
-
-/*
- * backend_modrdn: rename an entry, and move it with all entries below it if new_superior.data is
- * not NULL. Also LDAP_ALREADY_EXISTS, LDAP_AFFECTS_MULTIPLE_DSAS: the new superior is below no
- * naming context; LDAP_UNWILLING_TO_PERFORM: it is below the entry, or that is a naming context; and
- * the codes of backend_modify() for the attributes of the RDNs.
- */
-void backend_modrdn(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
-		    struct dirsrv_bytes new_rdn, bool delete_old_rdn,
-		    struct dirsrv_bytes new_superior, struct backend_result *result);
 
 /* --- LDIF --------------------------------------------------------------------------------- */
 

@@ -178,8 +178,6 @@ static int rdn_part(struct draft *draft, const struct dn_part *part, enum draft_
 	if (what == DRAFT_RDN_CHECK && at < 0)
 		return refuse(draft, LDAP_NOT_ALLOWED_ON_RDN, "", &values,
 			      "the value is part of the entry's RDN");
-	if (what == DRAFT_RDN_DELETE && at >= 0)
-		pairs_remove(&draft->pairs, (size_t)at, 1);
 	if (what != DRAFT_RDN_ADD || at >= 0)
 		return LDAP_SUCCESS;
 	values_append(draft, &values, arena_copy(&draft->arena, part->value));

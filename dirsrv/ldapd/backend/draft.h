@@ -45,8 +45,7 @@ int draft_check(struct draft *draft);
 /* draft_rdn: check that the values of an RDN are there, or add them. */
 enum draft_rdn {
 	DRAFT_RDN_ADD, /* add what is missing */
-	DRAFT_RDN_CHECK, /* LDAP_NOT_ALLOWED_ON_RDN if a value is missing */
-	DRAFT_RDN_DELETE /* remove those that are there */
+	DRAFT_RDN_CHECK /* LDAP_NOT_ALLOWED_ON_RDN if a value is missing */
 };
 
 int draft_rdn(struct draft *draft, struct dirsrv_bytes dn, enum draft_rdn what);

@@ -29,7 +29,7 @@ bool backend_has_children(struct backend *backend, const struct dirsrv_entry *en
 	return has;
 }
 
-static const char *const computed[] = {"entryDN", "subschemaSubentry", "hasSubordinates"};
+static const char *const computed[] = {"entryDN", "hasSubordinates"};
 
 #define COMPUTED (sizeof(computed) / sizeof(*computed))
 
@@ -45,8 +45,6 @@ struct dirsrv_bytes backend_computed(struct backend *backend, const struct dirsr
 	case 0:
 		value.data = dirsrv_dn_text(dirsrv_entry_dn(entry), &value.length);
 		return value;
-	case 1:
-		return bytes_of(BACKEND_SUBSCHEMA);
 	default:
 		return bytes_of(backend_has_children(backend, entry) ? "TRUE" : "FALSE");
 	}

@@ -47,7 +47,7 @@ struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsr
 
 /* --- virtual.c, monitor.c: entries that the server makes up ---------------------------------- */
 
-/* virtual_search: answer a search for the root DSE, the subschema entry or cn=monitor. Returns
+/* virtual_search: answer a search for the root DSE or cn=monitor. Returns
  * false if the base is none of them. */
 bool virtual_search(struct operation *operation);
 

@@ -83,7 +83,6 @@ void compare_run(struct operation *operation);
 void add_run(struct operation *operation);
 void delete_run(struct operation *operation);
 void modify_run(struct operation *operation);
-void modrdn_run(struct operation *operation);
 void extended_run(struct operation *operation);
 
 #endif /* LDAPD_OPS_OPERATION_H */

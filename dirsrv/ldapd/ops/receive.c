@@ -59,7 +59,7 @@ static void run_request(struct operation *operation)
 		modify_run(operation);
 		break;
 	case LDAP_REQ_MODRDN:
-		modrdn_run(operation);
+		operation_result(operation, LDAP_UNWILLING_TO_PERFORM, "entries keep their names");
 		break;
 	default:
 		extended_run(operation);

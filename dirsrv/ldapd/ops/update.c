@@ -21,7 +21,7 @@ static void answer(struct operation *operation, const struct backend_result *res
 {
 	if (result->code == LDAP_NO_SUCH_OBJECT && virtual_entry(operation))
 		operation_result(operation, LDAP_UNWILLING_TO_PERFORM,
-				 "the root DSE, the subschema and cn=monitor can only be searched");
+				 "the root DSE and cn=monitor can only be searched");
 	else
 		operation_answer_result(operation, result);
 }
@@ -112,17 +112,5 @@ void modify_run(struct operation *operation)
 	backend_modify(operation->server->backend, operation_actor(operation), modify->dn,
 		       modifications, modify->count, &result);
 	slab_mfree(modifications);
-	answer(operation, &result);
-}
-
-void modrdn_run(struct operation *operation)
-{
-	const struct modrdn_request *modrdn = &operation->request->modrdn;
-	struct backend_result result;
-
-	if (!may_write(operation))
-		return;
-	backend_modrdn(operation->server->backend, operation_actor(operation), modrdn->dn,
-		       modrdn->new_rdn, modrdn->delete_old, modrdn->new_superior, &result);
 	answer(operation, &result);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The root DSE and the subschema entry, and which searches are about the server's own entries. */
+/* The root DSE, and which searches are about the server's own entries. */
 #include "ops/internal.h"
 
 #include "base/buffer.h"
@@ -39,40 +39,9 @@ static void send_root_dse(struct operation *operation)
 	add_all(&draft, "supportedFeatures", features);
 	if (operation->connection->local)
 		draft_text(&draft, "supportedSASLMechanisms", "EXTERNAL");
-	draft_text(&draft, "subschemaSubentry", BACKEND_SUBSCHEMA);
 	draft_text(&draft, "monitorContext", MONITOR_DN);
 	draft_text(&draft, "vendorName", "libslab");
 	draft_text(&draft, "vendorVersion", slab_version());
-	draft_send(&draft);
-}
-
-static void add_table(struct draft *draft, const char *type, enum schema_table table)
-{
-	struct buffer text = {0};
-
-	for (size_t i = 0; schema_text(table, i, &text); i++) {
-		if (text.failed)
-			draft->failed = true;
-		else
-			draft_add(draft, type, text.data, text.length);
-		buffer_clear(&text);
-	}
-	buffer_free(&text);
-}
-
-static void send_subschema(struct operation *operation)
-{
-	struct draft draft;
-
-	draft_begin(&draft, operation, BACKEND_SUBSCHEMA);
-	draft_text(&draft, "objectClass", "top");
-	draft_text(&draft, "objectClass", "subentry");
-	draft_text(&draft, "objectClass", "subschema");
-	draft_text(&draft, "cn", "Subschema");
-	add_table(&draft, "ldapSyntaxes", SCHEMA_SYNTAXES);
-	add_table(&draft, "matchingRules", SCHEMA_RULES);
-	add_table(&draft, "attributeTypes", SCHEMA_TYPES);
-	add_table(&draft, "objectClasses", SCHEMA_CLASSES);
 	draft_send(&draft);
 }
 
@@ -98,15 +67,12 @@ static void (*sender(struct operation *operation))(struct operation *)
 
 	if (!search->base.length)
 		return search->scope == LDAP_SCOPE_BASE ? send_root_dse : NULL;
-	if (dn_below(operation, BACKEND_SUBSCHEMA))
-		return send_subschema;
 	return dn_below(operation, MONITOR_DN) ? monitor_each : NULL;
 }
 
 bool virtual_entry(struct operation *operation)
 {
-	return !request_dn(operation->request).length || dn_below(operation, BACKEND_SUBSCHEMA) ||
-	       dn_below(operation, MONITOR_DN);
+	return !request_dn(operation->request).length || dn_below(operation, MONITOR_DN);
 }
 
 bool virtual_search(struct operation *operation)
@@ -131,7 +97,7 @@ bool virtual_search(struct operation *operation)
 		response.message = "the server has no memory";
 	} else if (!operation->search.base_exists) {
 		response.code = LDAP_NO_SUCH_OBJECT;
-		response.matched = send == monitor_each ? MONITOR_DN : BACKEND_SUBSCHEMA;
+		response.matched = send == monitor_each ? MONITOR_DN : "";
 	} else if (operation->search.size_exceeded) {
 		response.code = LDAP_SIZELIMIT_EXCEEDED;
 	}

@@ -127,18 +127,18 @@ static bool decode_compare(struct decoder *decoder)
 	       reader_leave(reader, outer);
 }
 
+/* The server renames no entry: only the form is checked. */
 static bool decode_modrdn(struct decoder *decoder)
 {
-	struct modrdn_request *modrdn = &decoder->request->modrdn;
 	struct reader *reader = &decoder->reader;
+	struct dirsrv_bytes rdn, superior;
+	bool delete_old;
 
-	if (!reader_bytes(reader, LBER_OCTETSTRING, &modrdn->dn) ||
-	    !reader_bytes(reader, LBER_OCTETSTRING, &modrdn->new_rdn) ||
-	    !reader_boolean(reader, LBER_BOOLEAN, &modrdn->delete_old))
-		return false;
-	modrdn->has_superior = reader_next_tag(reader) == LDAP_TAG_NEWSUPERIOR;
-	return !modrdn->has_superior ||
-	       reader_bytes(reader, LDAP_TAG_NEWSUPERIOR, &modrdn->new_superior);
+	return reader_bytes(reader, LBER_OCTETSTRING, &decoder->request->modrdn_dn) &&
+	       reader_bytes(reader, LBER_OCTETSTRING, &rdn) &&
+	       reader_boolean(reader, LBER_BOOLEAN, &delete_old) &&
+	       (reader_next_tag(reader) != LDAP_TAG_NEWSUPERIOR ||
+		reader_bytes(reader, LDAP_TAG_NEWSUPERIOR, &superior));
 }
 
 static bool decode_extended(struct decoder *decoder)
@@ -304,7 +304,7 @@ struct dirsrv_bytes request_dn(const struct request *request)
 	case LDAP_REQ_MODIFY:
 		return request->modify.dn;
 	case LDAP_REQ_MODRDN:
-		return request->modrdn.dn;
+		return request->modrdn_dn;
 	default:
 		return (struct dirsrv_bytes){.data = ""};
 	}

@@ -82,11 +82,6 @@ struct modify_request {
 	struct dirsrv_bytes *values; /* of all items */
 };
 
-struct modrdn_request {
-	struct dirsrv_bytes dn, new_rdn, new_superior;
-	bool delete_old, has_superior;
-};
-
 struct extended_request {
 	struct dirsrv_bytes name, value;
 	bool has_value;
@@ -106,7 +101,7 @@ struct request {
 		struct add_request add;
 		struct dirsrv_bytes delete_dn;
 		struct modify_request modify;
-		struct modrdn_request modrdn;
+		struct dirsrv_bytes modrdn_dn;
 		uint32_t abandon_id;
 		struct extended_request extended;
 	};

@@ -2,7 +2,7 @@
 /*
  * The schema: attribute types and object classes of RFC 4512, 4519, 4523, 4524, 2798 and 3045 in
  * two tables, and what follows from them: the normal form of a value by its type's matching rule,
- * checks of values and entries, the text of the subschema entry.
+ * checks of values and entries.
  *
  * Types and classes that are not in the tables are accepted. Values of such types match as
  * those of directory strings do, without regard to case.
@@ -151,15 +151,5 @@ struct schema_entry {
  */
 int schema_check(const struct schema_entry *entry, const char **structural, char *message,
 		 size_t size);
-
-/* --- the subschema entry ------------------------------------------------------------------ */
-
-/*
- * schema_text: the description of type or class number i as RFC 4512 has it, appended to a
- * buffer; false: after the last. The same for matching rules and syntaxes.
- */
-enum schema_table { SCHEMA_TYPES, SCHEMA_CLASSES, SCHEMA_RULES, SCHEMA_SYNTAXES };
-
-bool schema_text(enum schema_table table, size_t i, struct buffer *out);
 
 #endif /* LDAPD_SCHEMA_SCHEMA_H */

@@ -143,18 +143,6 @@ int store_put(struct store_txn *txn, uint64_t id, const struct row *row, const s
 	return store_index_change(txn, id, old->pair, old->count, pairs, n);
 }
 
-int store_rename(struct store_txn *txn, uint64_t id, const struct row *from, const struct row *to)
-{
-	int error = unlink_id(txn, txn->store->names, hash_of(from), id);
-
-	if (!error)
-		error = link_id(txn, txn->store->names, hash_of(to), id);
-	if (error || from->parent == to->parent)
-		return error;
-	error = unlink_id(txn, txn->store->children, from->parent, id);
-	return error ? error : link_id(txn, txn->store->children, to->parent, id);
-}
-
 int store_delete(struct store_txn *txn, uint64_t id, const struct row *row, const struct pairs *old)
 {
 	MDB_val key = store_val(&id, sizeof(id));

@@ -105,13 +105,12 @@ int store_children(struct store_txn *txn, uint64_t id, struct ids *ids);
 int store_descendants(struct store_txn *txn, uint64_t id, size_t limit, struct ids *ids);
 
 /* store_add: add an entry with a new id. store_put: replace a row; `old` are its values until now,
- * which point to memory of the caller; the same array: no value changes. store_rename: after store_put() of a row with another DN or
- * parent. store_delete: remove a leaf. */
+ * which point to memory of the caller; the same array: no value changes.
+ * store_delete: remove a leaf. */
 int store_add(struct store_txn *txn, const struct row *row, const struct dirsrv_pair *pairs,
 	      size_t n, uint64_t *id);
 int store_put(struct store_txn *txn, uint64_t id, const struct row *row, const struct pairs *old,
 	      const struct dirsrv_pair *pairs, size_t n);
-int store_rename(struct store_txn *txn, uint64_t id, const struct row *from, const struct row *to);
 int store_delete(struct store_txn *txn, uint64_t id, const struct row *row,
 		 const struct pairs *old);
 

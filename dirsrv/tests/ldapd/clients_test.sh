@@ -137,7 +137,6 @@ check 'root DSE: operational attributes on demand' 0 '!namingContexts' search -b
 check 'root DSE: naming contexts' 0 '^namingContexts: dc=example,dc=com' search -b '' -s base +
 check 'root DSE: EXTERNAL on ldapi' 0 'supportedSASLMechanisms: EXTERNAL' \
 	ldapsearch -x -H "ldapi://$socket" -LLL -b '' -s base supportedSASLMechanisms
-check 'subschema' 0 "NAME 'inetOrgPerson'" search -b cn=subschema -s base objectClasses
 check 'monitor: a cache' 0 '^objects: [1-9]' \
 	search -b cn=ldapd.connection,cn=caches,cn=monitor -s base objects
 check 'monitor: the server' 0 '^connections: [1-9]' search -b cn=server,cn=monitor connections
@@ -212,15 +211,12 @@ check 'delete a value' 0 'modifying entry' \
 check 'it is gone' 0 '!b@x' search -b "$bob"
 check 'compare: true' 6 'TRUE' as_root ldapcompare "$bob" 'sn:builder'
 check 'compare: false' 5 'FALSE' as_root ldapcompare "$bob" 'sn:x'
-check 'rename' 0 '' as_root ldapmodrdn -r "$bob" uid=rob
-check 'the new name' 0 '^uid: rob' search -b "uid=rob,$people"
-check 'move' 0 '' as_root ldapmodrdn -s dc=example,dc=com "uid=rob,$people" uid=rob
-check 'the new place' 0 '^dn: uid=rob,dc=example,dc=com' search -b uid=rob,dc=example,dc=com
+check 'rename' 53 'keep their names' as_root ldapmodrdn -r "$bob" uid=rob
 check 'delete a parent' 66 'not allowed on non-leaf' as_root ldapdelete "$people"
-check 'delete' 0 '' as_root ldapdelete uid=rob,dc=example,dc=com
+check 'delete' 0 '' as_root ldapdelete "$bob"
 check 'compare on the root DSE' 53 'can only be searched' as_root ldapcompare '' vendorName:x
 check 'a change of cn=monitor' 53 'can only be searched' as_root ldapdelete cn=server,cn=monitor
-check 'delete again' 32 'No such object' as_root ldapdelete uid=rob,dc=example,dc=com
+check 'delete again' 32 'No such object' as_root ldapdelete "$bob"
 
 # --- what was written survives ---
 stop

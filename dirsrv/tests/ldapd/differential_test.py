@@ -101,7 +101,7 @@ def random_search(choice):
 
 
 def random_change(choice):
-    """A modify, modrdn, delete or add; many of them fail."""
+    """A modify, delete or add; many of them fail."""
     group, kind = f"cn=g{choice.randrange(12)},{GROUPS}", choice.random()
     if kind < 0.45:
         how = choice.choice([ldap.MOD_ADD, ldap.MOD_DELETE, ldap.MOD_REPLACE])
@@ -114,9 +114,6 @@ def random_change(choice):
         name = choice.choice(["uidNumber", "gidNumber", "employeeNumber", "sn", "uid"])
         value = choice.choice([b"1", b"-5", b"x", b"007", b"0"])
         return ("modify", f"uid=u{choice.randrange(155)},{PEOPLE}", [(how, name, [value])])
-    if kind < 0.8:
-        superior = choice.choice([None, None, PEOPLE, SUFFIX, GROUPS])
-        return ("modrdn", group, f"cn=g{choice.randrange(14)}", superior, choice.randrange(2))
     if kind < 0.9:
         return ("add", group, [("objectClass", [b"groupOfNames"]),
                                ("cn", [group[3:group.index(",")].encode()]),
@@ -145,8 +142,6 @@ def call(client, request):
                       for dn, entry in found)
     if kind == "modify":
         client.modify_s(*rest)
-    elif kind == "modrdn":
-        client.rename_s(rest[0], rest[1], rest[2], rest[3])
     elif kind == "add":
         client.add_s(*rest)
     else:

@@ -42,7 +42,7 @@ def refused(error, function, *arguments):
 
 def changes_an_entry(running, name):
     connection = client(running)
-    dn, second = f"uid={name},{PEOPLE}", f"uid={name}b,{SUFFIX}"
+    dn = f"uid={name},{PEOPLE}"
     entry = {"objectClass": [b"inetOrgPerson"], "uid": [name.encode()], "cn": [b"A B"],
              "sn": [b"B"], "description": [b"x" * 40000]}
     connection.add_s(dn, ldap.modlist.addModlist(entry))
@@ -54,9 +54,8 @@ def changes_an_entry(running, name):
     refused(ldap.NO_SUCH_ATTRIBUTE, connection.compare_s, dn, "title", b"c")
     connection.modify_s(dn, [(ldap.MOD_REPLACE, "userPassword", [b"new"])])
     assert client(running, dn, "new").whoami_s() == "dn:" + dn
-    connection.rename_s(dn, f"uid={name}b", SUFFIX, 1)
-    refused(ldap.NO_SUCH_OBJECT, connection.delete_s, dn)
-    connection.delete_s(second)
+    refused(ldap.UNWILLING_TO_PERFORM, connection.rename_s, dn, "uid=b")
+    connection.delete_s(dn)
     connection.unbind_s()
 
 
@@ -66,8 +65,7 @@ def searches(running, _name):
                  "(cn:2.5.13.2:=x)", "(unknown=x)", "(userPassword=x)"):
         connection.search_s(SUFFIX, ldap.SCOPE_SUBTREE, find, ["*", "+"])
     refused(ldap.NO_SUCH_OBJECT, connection.search_s, "cn=absent", ldap.SCOPE_BASE)
-    for base in ("", "cn=subschema"):
-        assert connection.search_s(base, ldap.SCOPE_BASE, attrlist=["*", "+"])
+    assert connection.search_s("", ldap.SCOPE_BASE, attrlist=["*", "+"])
     assert connection.search_s("cn=monitor", ldap.SCOPE_SUBTREE)
     pending = connection.search_ext(SUFFIX, ldap.SCOPE_SUBTREE, sizelimit=3)
     refused(ldap.SIZELIMIT_EXCEEDED, connection.result, pending)

@@ -199,15 +199,6 @@ TEST_F(RequestDecode, GivesEachModificationItsOwnValues)
 	EXPECT_EQ("b49", text(request->modify.items[49].values[1]));
 }
 
-TEST_F(RequestDecode, ReadsAModrdnWithANewSuperior)
-{
-	ASSERT_EQ(REQUEST_DECODED, decode(message("{it{ssbts}}", 1, LDAP_REQ_MODRDN, "cn=a,dc=x",
-						  "cn=b", 1, LDAP_TAG_NEWSUPERIOR, "dc=y")));
-	ASSERT_EQ(LDAP_SUCCESS, request->code);
-	EXPECT_TRUE(request->modrdn.delete_old);
-	EXPECT_EQ("dc=y", text(request->modrdn.new_superior));
-}
-
 TEST_F(RequestDecode, ReadsUnbindDeleteAbandonAndExtended)
 {
 	ASSERT_EQ(REQUEST_DECODED, decode(message("{itn}", 1, LDAP_REQ_UNBIND)));

@@ -140,16 +140,6 @@ public:
 		return result.code;
 	}
 
-	int rename(const std::string &dn, const std::string &rdn, bool delete_old = true,
-		   const std::string *superior = nullptr)
-	{
-		struct dirsrv_bytes none = {nullptr, 0};
-
-		backend_modrdn(backend, "cn=editor,dc=example", bytes(dn), bytes(rdn), delete_old,
-			       superior ? bytes(*superior) : none, &result);
-		return result.code;
-	}
-
 	int compare(const std::string &dn, const std::string &type, const std::string &value)
 	{
 		backend_compare(backend, bytes(dn), bytes(type), bytes(value), &result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The schema: normal forms of values and DNs, the text of the subschema entry. */
+/* The schema: normal forms of values and DNs. */
 #include <gtest/gtest.h>
 
 #include <set>
@@ -156,77 +156,6 @@ TEST(SchemaTest, TheRootHasNoParent)
 {
 	/* What dn_normalize() leaves of "" in a buffer without memory. */
 	EXPECT_EQ(0u, dn_normal_parent({nullptr, 0}).length);
-}
-
-TEST(SchemaTest, EveryTypeAndClassHasItsDescription)
-{
-	struct buffer out = {};
-	size_t n = 0;
-
-	for (int table = SCHEMA_TYPES; table <= SCHEMA_SYNTAXES; table++)
-		for (size_t i = 0;; i++, n++) {
-			buffer_clear(&out);
-			if (!schema_text(static_cast<enum schema_table>(table), i, &out))
-				break;
-			std::string text(out.data, out.length);
-			EXPECT_EQ(text.substr(0, 2), "( ");
-			EXPECT_EQ(text.substr(text.size() - 2), " )");
-		}
-	EXPECT_GT(n, 150u);
-	buffer_clear(&out);
-	schema_text(SCHEMA_CLASSES, 6, &out);
-	EXPECT_EQ(std::string(out.data, out.length),
-		  "( 2.5.6.6 NAME 'person' SUP top STRUCTURAL MUST ( sn $ cn ) MAY ( userPassword "
-		  "$ telephoneNumber $ seeAlso $ description ) )");
-	buffer_free(&out);
-}
-
-/* The descriptions of a table. */
-static std::vector<std::string> descriptions(enum schema_table table)
-{
-	std::vector<std::string> all;
-	struct buffer out = {};
-
-	for (size_t i = 0; schema_text(table, i, &out); i++) {
-		all.emplace_back(out.data, out.length);
-		buffer_clear(&out);
-	}
-	buffer_free(&out);
-	return all;
-}
-
-/* The word behind a keyword; "": there is none. */
-static std::string word_after(const std::string &text, const std::string &keyword)
-{
-	size_t at = text.find(" " + keyword + " ");
-
-	if (at == std::string::npos)
-		return "";
-	at += keyword.size() + 2;
-	return text.substr(at, text.find_first_of(" {", at) - at);
-}
-
-TEST(SchemaTest, TheSubschemaHasEverySyntaxAndRuleThatItsTypesName)
-{
-	std::set<std::string> syntaxes, rules;
-
-	for (const auto &syntax : descriptions(SCHEMA_SYNTAXES))
-		syntaxes.insert(syntax.substr(2, syntax.find(' ', 2) - 2));
-	for (const auto &rule : descriptions(SCHEMA_RULES)) {
-		std::string name = word_after(rule, "NAME");
-
-		rules.insert(name.substr(1, name.size() - 2));
-	}
-	for (const auto &type : descriptions(SCHEMA_TYPES)) {
-		std::string syntax = word_after(type, "SYNTAX");
-
-		EXPECT_TRUE(syntax.empty() || syntaxes.count(syntax)) << type;
-		for (const char *keyword : {"EQUALITY", "ORDERING", "SUBSTR"}) {
-			std::string rule = word_after(type, keyword);
-
-			EXPECT_TRUE(rule.empty() || rules.count(rule)) << type;
-		}
-	}
 }
 
 TEST(SchemaTest, EveryTypeThatAClassNamesIsInTheSchema)

@@ -143,31 +143,4 @@ TEST(BackendStressTest, ReadersSeeWholeEntriesWhileTheMapGrows)
 	readers_beside_writers(0, 128 << 10);
 }
 
-TEST(BackendStressTest, ReadersBesideASubtreeThatMovesFindEveryPerson)
-{
-	const int moves = slab_test::under_tsan ? 20 : 200;
-	std::atomic<bool> over{false};
-	directory d;
-	struct seen seen;
-
-	ASSERT_TRUE(d.open("")) << d.error;
-	d.plant();
-	for (int i = 0; i < people; i++)
-		ASSERT_EQ(d.person("u" + std::to_string(i)), LDAP_SUCCESS);
-	std::thread reader([&] { read_all(d.backend, over, &seen); });
-	const std::string groups = "ou=groups,dc=example", top = "dc=example";
-	for (int i = 0; i < moves; i++) {
-		ASSERT_EQ(d.rename("ou=people,dc=example", "ou=people", true, &groups), 0);
-		ASSERT_TRUE(d.has("uid=u7,ou=people,ou=groups,dc=example"));
-		ASSERT_FALSE(d.has(name_of(7)));
-		ASSERT_EQ(d.rename("ou=people,ou=groups,dc=example", "ou=people", true, &top), 0);
-		ASSERT_TRUE(d.has(name_of(7)));
-		ASSERT_EQ(d.search("ou=people,dc=example", BACKEND_ONE, "(uid=*)").size(),
-			  static_cast<size_t>(people));
-	}
-	over = true;
-	reader.join();
-	EXPECT_EQ(seen.torn, 0u);
-}
-
 } // namespace ldapd_test
