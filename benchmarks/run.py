@@ -7,6 +7,7 @@ import contextlib
 import glob
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import chart  # noqa: E402
 import runner  # noqa: E402
 import table  # noqa: E402
 
+EXIT_USAGE = 2
 USAGE = """./run bench [NAME]... [OPTION]...
        ./run bench --list
        ./run bench --compare A B [--threshold PERCENT] [--all] [--shortest]
@@ -70,12 +72,11 @@ def listed():
 
 # ---- options ----
 
-class Parser(bench.Parser):
-    """The options of all benchmarks, and those of the named ones."""
+class Parser(argparse.ArgumentParser):
+    """The options of all benchmarks, and those of the named ones; error messages of one line."""
 
-    def __init__(self, names, modules):
-        super().__init__(names[0] if len(names) == 1 else "", "Measure libslab against other allocators.")
-        self.prog, self.usage = "./run bench", USAGE
+    def __init__(self, modules):
+        super().__init__(prog="./run bench", usage=USAGE, description="Measure libslab against other allocators.")
         self.add_argument("names", nargs="*", metavar="NAME", help="benchmarks; all without one")
         self.add_argument("--list", action="store_true",
                           help="the benchmarks, how long they take, and their cases")
@@ -98,6 +99,38 @@ class Parser(bench.Parser):
             for option, (quick, full, text) in getattr(module, "OPTIONS", {}).items():
                 self.own[option] = type(full)
                 self.add_argument(f"--{option}", help=f"{text} (default {full}, --quick {quick})")
+
+    def error(self, message):
+        self.refuse(f"{message}; --help lists the options")
+
+    def refuse(self, text):
+        print(f"run bench: {text}", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+
+    def number(self, option, text, default, low, high):
+        if text is None:
+            return default
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
+            self.refuse(f"{option} wants a number from {low} to {high}, not '{text}'")
+        return int(text)
+
+    def contestants(self, text, there):
+        """The chosen contestants, in the order of `there`."""
+        names = list(there) if text is None else text.split(",")
+        for name in names:
+            if name not in there:
+                self.refuse(f"there is no contestant '{name}'; there are: {', '.join(there)}")
+        return [name for name in there if name in names]
+
+    def cases(self, text, there):
+        """Those that a regular expression matches; all without one."""
+        try:
+            wanted = [case for case in there if text is None or re.search(text, case)]
+        except re.error as error:
+            self.refuse(f"--cases '{text}' is no regular expression: {error}")
+        if not wanted:
+            self.refuse(f"--cases '{text}' matches none of: {' '.join(there)}")
+        return wanted
 
     def sizes(self, text):
         if text is None:
@@ -257,8 +290,7 @@ def compare_runs(parser, args):
 
 
 def main(argv):
-    names = [word for word in argv if word in descriptions()]
-    parser = Parser(names, [load(name) for name in names])
+    parser = Parser([load(word) for word in argv if word in descriptions()])
     args = parser.parse_args(argv)
     check(parser, args)
     for name in args.names:

@@ -1,72 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Options and their error messages, the order of rounds, progress, the machine. Of the demo, too."""
-import argparse
-import glob
+"""The order of rounds, progress, resident memory, the machine. The demo uses it, too."""
 import os
 import re
 import statistics
 import sys
 import time
-
-EXIT_USAGE = 2
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with one-line error messages; it also checks the values of options."""
-
-    def __init__(self, name, description):
-        super().__init__(prog=f"./run bench {name}", description=description)
-        self.name = name
-
-    def error(self, message):
-        self.refuse(f"{message}; --help lists the options")
-
-    def refuse(self, text):
-        print(f"bench {self.name}: {text}", file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-    def number(self, option, text, default, low, high):
-        if text is None:
-            return default
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
-            self.refuse(f"{option} wants a number from {low} to {high}, not '{text}'")
-        return int(text)
-
-    def contestants(self, text, there):
-        """The chosen contestants, in the order of `there`."""
-        names = list(there) if text is None else text.split(",")
-        for name in names:
-            if name not in there:
-                self.refuse(f"there is no contestant '{name}'; there are: {', '.join(there)}")
-        return [name for name in there if name in names]
-
-    def cases(self, text, there):
-        """Those that a regular expression matches; all without one."""
-        try:
-            wanted = [case for case in there if text is None or re.search(text, case)]
-        except re.error as error:
-            self.refuse(f"--cases '{text}' is no regular expression: {error}")
-        if not wanted:
-            self.refuse(f"--cases '{text}' matches none of: {' '.join(there)}")
-        return wanted
-
-
-def library(name):
-    """Where the dynamic linker would find a library to preload, or None."""
-    for pattern in ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/"):
-        for path in sorted(glob.glob(pattern + name)):
-            return path
-    return None
-
-
-def find_preload(name, build):
-    """The path of a library to preload, or None: one that benchmarks/rivals/build made
-    (rivals/NAME.so), or one of the system.
-    """
-    if name.startswith("rivals/"):
-        path = os.path.abspath(os.path.join(build, name))
-        return path if os.path.exists(path) else None
-    return library(name)
 
 
 def plain_environment(runtime):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The contestants that take malloc's place by LD_PRELOAD, and which one serves a process."""
+import glob
 import os
 
 import bench
 
-# name: the library to preload, a part of its path; the first one that is there
-OURS = ("lib/libslab_malloc.so", "tests/preload/libpreload_malloc.so")
+# name: the library to preload: of the build, which has rivals/ once benchmarks/rivals/build made it, or of the
+# system
 LIBRARIES = {
-    "slab": None,
+    "slab": "lib/libslab_malloc.so",
     "glibc": "libc.so.6",
     "jemalloc": "libjemalloc.so.2",
     "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -18,6 +19,7 @@ LIBRARIES = {
     "snmalloc": "rivals/snmalloc.so",
 }
 RIVALS = tuple(name for name in LIBRARIES if name != "slab")
+SYSTEM = ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/")
 
 
 class Contestant:
@@ -26,28 +28,28 @@ class Contestant:
     def __init__(self, name, build, runtime):
         self.name = name
         self.library = self.find(build)
-        self.plain = bench.plain_environment(runtime)
-        self.environment = dict(self.plain)
+        self.environment = bench.plain_environment(runtime)
         if self.library:
             self.environment["LD_PRELOAD"] = self.library
 
     def find(self, build):
-        if self.name == "slab":
-            paths = [os.path.abspath(os.path.join(build, path)) for path in OURS]
-            return next((path for path in paths if os.path.exists(path)), None)
+        """The path, or None."""
+        name = LIBRARIES[self.name]
         if self.name == "glibc":
             return bench.line_from("/proc/self/maps", r" (/.*/libc\.so\.6)$")
-        return bench.find_preload(LIBRARIES[self.name], build)
+        if "/" in name:
+            path = os.path.abspath(os.path.join(build, name))
+            return path if os.path.exists(path) else None
+        return next((path for folder in SYSTEM for path in sorted(glob.glob(folder + name))), None)
 
     def missing(self):
         """None, or why its library is not there."""
+        name = LIBRARIES[self.name]
         if self.library:
             return None
-        if self.name == "slab":
-            return f"none of {', '.join(OURS)} is built; run ./run build first"
-        if LIBRARIES[self.name].startswith("rivals/"):
-            return f"{LIBRARIES[self.name]} is not built; run benchmarks/rivals/build"
-        return f"{LIBRARIES[self.name]} is not installed"
+        if name.startswith("rivals/"):
+            return f"{name} is not built; run benchmarks/rivals/build"
+        return f"{name} is not built; run ./run build first" if "/" in name else f"{name} is not installed"
 
     def is_in(self, pid):
         """Is its library in the maps of a process?"""
