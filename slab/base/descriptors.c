@@ -219,7 +219,7 @@ void watch_drop(const struct watch *watch, struct descriptor *descriptor)
 		forget(descriptor);
 }
 
-void watch_wait(const struct watch *watch, const struct descriptor *const *more)
+int watch_wait(const struct watch *watch, const struct descriptor *const *more)
 {
 	struct pollfd polled[2 + WATCH_WAITS] = {
 		{.fd = descriptor_number(&watch->epoll), .events = POLLIN},
@@ -229,8 +229,9 @@ void watch_wait(const struct watch *watch, const struct descriptor *const *more)
 
 	for (; *more; more++)
 		polled[n++] = (struct pollfd){.fd = descriptor_number(*more), .events = POLLIN};
-	if (watch_is_whole(watch))
-		poll(polled, n, -1);
+	if (watch_is_whole(watch) && poll(polled, n, -1) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
 }
 
 void watch_wake(const struct watch *watch)

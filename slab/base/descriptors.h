@@ -104,9 +104,9 @@ void watch_drop(const struct watch *watch, struct descriptor *descriptor);
 
 /* Wait until epoll_wait() has events, or until the caller must check watch_is_whole(). `more` is a
  * NULL-terminated list of WATCH_WAITS descriptors at most that the epoll watches; their events end
- * the wait even if the epoll is lost. */
+ * the wait even if the epoll is lost. Returns 0, or -errno: the process may not wait. */
 #define WATCH_WAITS 2
-void watch_wait(const struct watch *watch, const struct descriptor *const *more);
+int watch_wait(const struct watch *watch, const struct descriptor *const *more);
 /* End watch_wait() of another thread. If far_end was lost, that has ended the wait already. No
  * cancellation point: slow paths call this. */
 void watch_wake(const struct watch *watch);

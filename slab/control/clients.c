@@ -133,8 +133,7 @@ void control_accept(void)
 		add_client(slot, fd);
 	} else if (fd >= 0) {
 		close(fd);
-	} else if (!slot || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-		   errno == ENOBUFS) {
+	} else if (!slot || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)) {
 		mute(true);
 		control_update_timer();
 	}

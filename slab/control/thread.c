@@ -150,14 +150,14 @@ static bool is_closed(void)
 }
 
 /* Wait for an event. While no client can be accepted, the listening socket is left out. */
-static void wait_for_events(void)
+static int wait_for_events(void)
 {
 	const struct control_server *server = &control_server;
 	const struct descriptor *more[] = {&server->timer, &server->listener, NULL};
 
 	if (server->muted)
 		more[1] = NULL;
-	watch_wait(&server->watch, more);
+	return watch_wait(&server->watch, more);
 }
 
 /* Wait for `us`, or until control_start_timer() changes control_wakes. */
@@ -196,8 +196,7 @@ static void *control_thread(void *unused)
 			work_closed();
 			continue;
 		}
-		wait_for_events();
-		if (control_serve() < 0)
+		if (wait_for_events() < 0 || control_serve() < 0)
 			close_for_a_while();
 	}
 	return NULL;

@@ -3,6 +3,7 @@
  * A process whose control socket cannot be opened, or whose control thread cannot be started:
  * memory goes back all the same. Each test runs in a child, where libslab starts.
  */
+#include "../support/refuse.h"
 #include "../support/server.h"
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -168,6 +170,42 @@ bool nothing()
 TEST_F(WithoutSocketTest, MemoryReturnsWithoutARuntimeDirectory)
 {
 	expect_return_in(dir.path() + "/missing", nothing);
+}
+
+/* CPU time of all threads, in a second in which this one sleeps. */
+clock_t busy_in_a_second()
+{
+	const clock_t before = clock();
+
+	usleep(1000000);
+	return clock() - before;
+}
+
+/* Some sandboxes refuse what a process has not used before. */
+TEST_F(WithoutSocketTest, TheThreadSleepsIfItMayNotWaitForDescriptors)
+{
+	expect_in_child([] {
+#ifdef SYS_poll
+		if (!refuse(SYS_poll, EPERM))
+			return 0;
+#endif
+		if (!refuse(SYS_ppoll, EPERM))
+			return 0;
+		wait_for_return(use_memory(create()));
+		return busy_in_a_second() < CLOCKS_PER_SEC / 10 ? 0 : 1;
+	});
+}
+
+TEST_F(WithoutSocketTest, TheThreadSleepsIfItMayNotAcceptAClient)
+{
+	expect_in_child([this] {
+		if (!refuse(SYS_accept4, EPERM))
+			return 0;
+		create();
+		const client waiting(dir.socket(getpid()));
+
+		return waiting.connected() && busy_in_a_second() < CLOCKS_PER_SEC / 10 ? 0 : 1;
+	});
 }
 
 TEST_F(WithoutSocketTest, MemoryReturnsWithAReadOnlyRuntimeDirectory)
