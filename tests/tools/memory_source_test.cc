@@ -29,18 +29,12 @@ int read_data_alone(struct memory *memory, std::uint64_t address, std::size_t si
 	return readable.source->read(memory, address, size, to);
 }
 
-int read_no_pieces(struct memory *, std::uint64_t, std::size_t, std::size_t, std::size_t, void *)
-{
-	return -EFAULT;
-}
-
 TEST(MemorySourceTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
 {
 	runtime_dir dir;
 	server process("plain", PROGRAMS "silent_server");
 	struct memory *memory = memory_open_process(process.pid());
-	struct memory_source source = {read_data_alone, read_no_pieces, nullptr,
-				       nullptr,         nullptr,        true};
+	struct memory_source source = {read_data_alone, nullptr, nullptr, nullptr, nullptr, true};
 	struct slab_answer answer;
 
 	ASSERT_NE(memory, nullptr);

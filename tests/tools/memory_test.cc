@@ -207,6 +207,7 @@ TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerIsRead)
 TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
 {
 	server process("deaf", silent_server);
+
 	expect_error({"-d"},
 		     name(process) + " is stopped or does not answer; it cannot be changed now");
 }
@@ -370,6 +371,7 @@ TEST_F(ProcessMemoryTest, AProcessOfAnotherLayoutIsRefused)
 TEST_F(ProcessMemoryTest, ANoteThatLeadsNowhereIsRefused)
 {
 	server process("", PROGRAMS "other_dangling");
+
 	expect_error({"-p", pid(process)},
 		     "the memory of " + name(process, "other_dangling") + " could not be read");
 }
@@ -377,6 +379,7 @@ TEST_F(ProcessMemoryTest, ANoteThatLeadsNowhereIsRefused)
 TEST_F(ProcessMemoryTest, AProcessWithoutCachesIsRefused)
 {
 	server process("empty", silent_server);
+
 	expect_error({"-p", pid(process)},
 		     name(process) + " has no slab caches: it has libslab, but no cache");
 }
@@ -397,6 +400,7 @@ TEST_F(ProcessMemoryTest, NotesWithoutEndAreNotRead)
 {
 	server process;
 	server hostile("notes", PROGRAMS "hostile_server");
+
 	expect_error({"-p", pid(hostile)}, name(hostile, "hostile_server") +
 						   " has no slab caches: it does not use libslab");
 	EXPECT_EQ(lines_of(slabinfo({"--list"}).out).size(), 2U);

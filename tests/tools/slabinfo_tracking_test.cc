@@ -223,6 +223,7 @@ TEST_F(SlabinfoTrackingTest, WithoutAMarkOrTrackingThereIsNoLeakReport)
 {
 	server process;
 	const std::string pid = std::to_string(process.pid());
+
 	expect_error({"--since-mark"},
 		     "process " + pid + " (control_server) has no mark yet; --mark sets one", 1);
 	EXPECT_TRUE(contains(slabinfo({"--mark"}).out,
