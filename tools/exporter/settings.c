@@ -164,23 +164,6 @@ static bool parse_option(struct settings *settings, int option)
 	}
 }
 
-/* The errors of getopt_long(), as messages of this program. */
-static int fail_option(int option, char **argv)
-{
-	const char *word = argv[optind - 1];
-
-	if (option == ':')
-		fail("%s needs a value; --help shows the options", word);
-	else if (optopt && optopt < OPTION_LISTEN)
-		fail("there is no option -%c; --help shows the options", optopt);
-	else if (optopt)
-		fail("%.*s takes no value; --help shows the options", (int)strcspn(word, "="),
-		     word);
-	else
-		fail("there is no option %s; --help shows the options", word);
-	return EXIT_USAGE;
-}
-
 int settings_parse(struct settings *settings, int argc, char **argv)
 {
 	int option;
@@ -195,7 +178,8 @@ int settings_parse(struct settings *settings, int argc, char **argv)
 		switch (option) {
 		case ':':
 		case '?':
-			return fail_option(option, argv);
+			fail_option(option, argv[optind - 1], ":h");
+			return EXIT_USAGE;
 		case 'h':
 			fputs(usage, stdout);
 			return EXIT_DONE;

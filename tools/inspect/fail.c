@@ -5,8 +5,12 @@
 #include "fail.h"
 #include "printable.h"
 
+#include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *program = "slabinfo";
 static char *captured;
@@ -37,4 +41,24 @@ void fail(const char *format, ...)
 		snprintf(captured, captured_size, "%s", text);
 	else
 		fprintf(stderr, "%s: %s\n", program, text);
+}
+
+void fail_option(int option, const char *word, const char *short_options)
+{
+	const bool is_letter = optopt && optopt <= UCHAR_MAX &&
+			       (optopt == ':' || !strchr(short_options, (char)optopt));
+
+	if (option == ':' && strncmp(word, "--", 2) != 0)
+		fail("-%c needs a value; --help shows the options", optopt);
+	else if (option == ':')
+		fail("%s needs a value; --help shows the options", word);
+	else if (is_letter)
+		fail("there is no option -%c; --help shows the options", optopt);
+	else if (optopt)
+		fail("%.*s takes no value; --help shows the options", (int)strcspn(word, "="),
+		     word);
+	else
+		fail("there is no option %s, or more than one that begins so; --help shows the "
+		     "options",
+		     word);
 }

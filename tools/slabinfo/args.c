@@ -240,28 +240,6 @@ static bool set_view_option(struct options *options, int option)
 	return set_view(options, view_of_option(option)->view);
 }
 
-/* What getopt_long() would say in its own words. `word` is that with the option, except
- * when other debug flags follow one that is not known. */
-static void fail_option(int option, const char *word)
-{
-	const bool is_letter = optopt && optopt <= UCHAR_MAX &&
-			       (optopt == ':' || !strchr(short_options, (char)optopt));
-
-	if (option == ':' && strncmp(word, "--", 2) != 0)
-		fail("-%c needs a value; --help shows the options", optopt);
-	else if (option == ':')
-		fail("%s needs a value; --help shows the options", word);
-	else if (is_letter)
-		fail("there is no option -%c; --help shows the options", optopt);
-	else if (optopt)
-		fail("%.*s takes no value; --help shows the options", (int)strcspn(word, "="),
-		     word);
-	else
-		fail("there is no option %s, or more than one that begins so; --help shows the "
-		     "options",
-		     word);
-}
-
 static bool set_option(struct options *options, int option)
 {
 	if (set_flag(options, option))
@@ -469,7 +447,7 @@ int args_parse(struct options *options, int argc, char **argv)
 			return EXIT_DONE;
 		}
 		if (option == ':' || option == '?') {
-			fail_option(option, argv[optind - 1]);
+			fail_option(option, argv[optind - 1], short_options);
 			return EXIT_USAGE;
 		}
 		if (!set_option(options, option))
