@@ -147,30 +147,22 @@ struct frame *pages_take(unsigned order)
 	return frame;
 }
 
-static void give_to(struct frame_list *lists, struct frame *frame)
-{
-	lock_take(&pages.lock);
-	frame_list_add(&lists[frame->order], frame);
-	lock_drop(&pages.lock);
-}
-
 void pages_give(struct frame *frame)
 {
-	give_to(pages.resident, frame);
+	lock_take(&pages.lock);
+	frame_list_add(&pages.resident[frame->order], frame);
+	lock_drop(&pages.lock);
 }
 
 void pages_trim(void)
 {
 	struct frame *frame;
 
+	lock_take(&pages.lock);
 	for (unsigned order = 0; order < PAGES_ORDERS; order++)
-		do {
-			lock_take(&pages.lock);
-			frame = take_free(&pages.resident[order]);
-			lock_drop(&pages.lock);
-			if (frame) {
-				madvise(frame_start(frame), frame_bytes(frame), MADV_DONTNEED);
-				give_to(pages.untouched, frame);
-			}
-		} while (frame);
+		while ((frame = take_free(&pages.resident[order]))) {
+			madvise(frame_start(frame), frame_bytes(frame), MADV_DONTNEED);
+			frame_list_add(&pages.untouched[order], frame);
+		}
+	lock_drop(&pages.lock);
 }
