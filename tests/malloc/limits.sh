@@ -64,11 +64,11 @@ for limit in -d -v; do
 		fills $limit $mib
 	done
 	for mib in 8 16 32 64; do
-		starts $limit $mib bash -c :
+		starts "$limit" "$mib" bash -c :
 		# The files of the larger programs leave less than 2 MiB of 8.
 		[ "$limit $mib" != "-v 8" ] || continue
-		starts $limit $mib perl -e 'print "started\n"'
-		starts $limit $mib git --version
+		starts "$limit" "$mib" perl -e 'print "started\n"'
+		starts "$limit" "$mib" git --version
 	done
 done
 [ $failures -eq 0 ] || {

@@ -3,9 +3,7 @@
  * it while their names are looked up. */
 #define ONE(name)                                                                                  \
 	void name(void);                                                                           \
-	void name(void)                                                                            \
-	{                                                                                          \
-	}
+	void name(void) {}
 /* clang-format off */
 #define LAST(name) ONE(name##a) ONE(name##b) ONE(name##c) ONE(name##d) ONE(name##e) ONE(name##f) \
 	ONE(name##g) ONE(name##h)
