@@ -238,7 +238,7 @@ static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct c
 				  uint16_t offset8)
 {
 	uint64_t height = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
-	uint16_t top;
+	uint16_t top = 0;
 
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;

@@ -60,7 +60,7 @@ bool rseq_fence(char *slots)
 
 	(void)slots;
 	if (process_has_one_thread()) {
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return true;
 	}
 	fenced = membarrier() || visit_cpus();
