@@ -15,7 +15,7 @@ SIZES = (GOAL_SIZES, (16, 32, 64, 128, 240, 256, 512, 712, 1024, 2112, 4096, 819
 TOGETHER = True
 METRICS = {"ns": "ns", "resident": "MiB"}
 OPTIONS = {"ms": (8, 8, "milliseconds of each measurement"),
-           "trace": ("", "", "a recording for the case trace, instead of one of examples/directory")}
+           "trace": ("", "", "a recording for the case trace, instead of one of dirsrv/directory")}
 BULK = (1, 2, 4, 8, 16, 32, 64, 128, 250)
 CASES = {
     "pair": "allocate and free at once",

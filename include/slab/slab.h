@@ -258,8 +258,8 @@ SLAB_API const char *slab_create_error(void);
  * The caller guarantees that no thread uses the cache any more. If objects are still allocated
  * (unused ones of a reserve do not count), libslab reports them ("Objects remaining in NAME on
  * slab_cache_destroy"), and the cache stays usable. A merged cache loses one reference and the name
- * that was added last. If the program then creates a cache by another of its names, it loses that
- * one instead. The name stays in use until the call returns. libslab holds no lock while it runs
+ * that was added last. If the program later creates a cache by another name of the merged cache,
+ * that name is dropped and the former comes back. The name stays in use until the call returns. libslab holds no lock while it runs
  * destructors or writes reports. Other threads can create and destroy caches, and fork, meanwhile;
  * the child of such a fork still has the cache. With args.rcu the call waits for grace periods. It
  * also waits while another thread runs the cache's reclaim function, or serves a request of
@@ -309,7 +309,7 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * Any thread on any CPU may have allocated the object. In every cache libslab reports three kinds
  * of misuse, and does not free the object: an object of another cache, one that a CPU frees twice
  * in a row, and one that returns to a slab whose objects are all free (the program freed one of
- * them twice); a CPU holds up to 134 freed objects, so this report may come later, or not at all if
+ * them twice); a CPU holds up to 502 freed objects, so this report may come later, or not at all if
  * the program allocates the object again. A pointer that leads to no object is undefined behaviour,
  * except in a cache with SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else.
  * SLAB_HARDEN=on in the environment sets this flag for all caches. Frees of such a cache leave the
