@@ -28,6 +28,7 @@
 #include "../support/folder.h"
 #include "../support/process.h"
 #include "../support/refuse.h"
+#include "../support/without_thread.h" /* AddressSanitizer starts none here */
 
 extern "C" {
 #include "core/init.h"
