@@ -16,10 +16,10 @@
 
 /* What is read of a slab. It is mapped once for a whole scan. */
 struct lists {
-	char state[SLAB_OBJECTS_MAX + 1]; /* a string */
 	uint32_t stack[SLAB_OBJECTS_MAX];
 	uint16_t links[SLAB_OBJECTS_MAX];
 	char own[STACK_BYTES]; /* from CPU_SLAB_FREELIST on */
+	char state[SLAB_OBJECTS_MAX + 1]; /* a string */
 };
 
 struct scan {
