@@ -92,7 +92,7 @@ static void streams_after_fork_child(void)
  *                           one at a time
  *   5 map_lock              the map of free objects (free_map.c)
  *   6 guard lock            guarded objects (guard_slabs.c)
- *   7 pages_lock            free slabs and segments (segment.c)
+ *   7 pages_lock            free slabs and segments (pages/lock.c)
  *   8 free_lock             unused struct cache_rcu (rcu_pool.c)
  *   9 publish lock          handlers and settings that a thread replaces (publish.c)
  *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)

@@ -23,7 +23,6 @@
  * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <slab/stats.h>
 #include <string.h>
 
@@ -39,7 +38,6 @@
 #define PART_SHIFT_MIN 16u /* of the parts of segments */
 #define WORD_ORDERS 7u /* of ranges within a word of segment->free */
 
-static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Segments with free units, by the order of their largest free range. */
 static SLAB_EARLY struct segment *with_room[SLAB_STATS_MAX_NODES][ORDERS];
 
@@ -48,16 +46,6 @@ struct slab slab_none = {
 	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
 	.remote = REMOTE_OWNED,
 };
-
-void segment_lock(void)
-{
-	pthread_mutex_lock(&pages_lock);
-}
-
-void segment_unlock(void)
-{
-	pthread_mutex_unlock(&pages_lock);
-}
 
 struct segment *segment_first(void)
 {

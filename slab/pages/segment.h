@@ -197,7 +197,7 @@ void segment_trim_guard(void *start);
 
 /* --- address space (segment.c) ----------------------------------------------------------- */
 
-/* The lock of the page layer: segments, descriptors, free slabs. */
+/* The lock of the page layer (lock.c): segments, descriptors, free slabs. */
 void segment_lock(void);
 void segment_unlock(void);
 /* Under the lock: take 1 << shift bytes that no slab has, aligned to their size; they hold no
