@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <search.h>
+#include <slab/dirsrv/profile.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -44,6 +45,15 @@ static struct call *calls;
 static _Alignas(64) uint64_t made; /* atomic: the number of calls, also of those without a slot */
 
 /* Recording */
+
+uint32_t pblock_recording;
+uint32_t pblock_quick_numbers = SLAB_PBLOCK_NUMBERS;
+
+void calls_record(bool on)
+{
+	__atomic_store_n(&pblock_recording, on, __ATOMIC_RELEASE);
+	__atomic_store_n(&pblock_quick_numbers, on ? 0 : SLAB_PBLOCK_NUMBERS, __ATOMIC_RELEASE);
+}
 
 void calls_prepare(void)
 {

@@ -13,6 +13,8 @@
 #ifndef PBLOCK_CALLS_H
 #define PBLOCK_CALLS_H
 
+#include <stdbool.h>
+
 #define CALLS_MAX 1000000 /* of 24 bytes */
 
 /* calls_prepare: initialize the locks. Called once, before all other functions. */
@@ -21,6 +23,9 @@ void calls_prepare(void);
 /* calls_open, calls_close: map and unmap the slots. Returns 0 or -ENOMEM. */
 int calls_open(void);
 void calls_close(void);
+
+/* calls_record: begin or end recording. It has ended when the caller has then taken all locks. */
+void calls_record(bool on);
 
 /* Take and release all locks. The caller of the functions below holds them. */
 void calls_lock(void);

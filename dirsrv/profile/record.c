@@ -23,18 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-uint32_t pblock_recording;
-uint32_t pblock_quick_numbers = SLAB_PBLOCK_NUMBERS;
-
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER; /* protects the following */
 static char trace[PATH_MAX]; /* the file's name */
 static bool is_open; /* between start and stop */
-
-static void set_recording(bool on)
-{
-	__atomic_store_n(&pblock_recording, on, __ATOMIC_RELEASE);
-	__atomic_store_n(&pblock_quick_numbers, on ? 0 : SLAB_PBLOCK_NUMBERS, __ATOMIC_RELEASE);
-}
 
 /* Fork */
 
@@ -59,7 +50,7 @@ static void after_fork_in_child(void)
 		calls_forget();
 		/* Write nothing rather than overwrite the file of another process. */
 		if (snprintf(trace + len, (size_t)room, ".%d", (int)getpid()) >= room) {
-			set_recording(false);
+			calls_record(false);
 			is_open = false;
 		}
 	}
@@ -86,7 +77,7 @@ static int start_locked(const char *file)
 	if (error)
 		return error;
 	is_open = true;
-	set_recording(true);
+	calls_record(true);
 	return 0;
 }
 
@@ -110,7 +101,7 @@ static int stop_locked(void)
 {
 	int error;
 
-	set_recording(false);
+	calls_record(false);
 	calls_lock();
 	error = calls_write(trace);
 	calls_forget();

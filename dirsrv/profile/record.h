@@ -19,12 +19,12 @@ enum call_verb { CALL_NEW, CALL_INIT, CALL_SET, CALL_GET, CALL_CLONE, CALL_DESTR
 
 #pragma GCC visibility push(hidden)
 
-/* Is anything recorded? Only record.c writes it. */
+/* Is anything recorded? Only calls.c writes it. */
 extern uint32_t pblock_recording;
 
 /* SLAB_PBLOCK_NUMBERS, or 0 while calls are recorded. An access has to check that its number is in
  * range. It compares the number with this variable, and so need not read pblock_recording. Only
- * record.c writes it. */
+ * calls.c writes it. */
 extern uint32_t pblock_quick_numbers;
 
 #pragma GCC visibility pop
