@@ -68,7 +68,8 @@ bool sets_clump(const struct study *study, const struct life *life, size_t clump
 /* share: percent. */
 double share(uint64_t part, uint64_t whole);
 
-/* The steps of study_make(): cluster.c and clumps.c. */
+/* The steps of study_make(): counts.c, cluster.c and clumps.c. */
+bool study_count(struct study *study);
 bool study_cluster(struct study *study);
 bool study_cut(struct study *study);
 
