@@ -192,7 +192,7 @@ public:
 		symbolize = folder / "slab-symbolize";
 		std::filesystem::create_directory(folder);
 		std::filesystem::copy_file(here, folder / "test");
-		std::filesystem::copy_file(here.parent_path() / "slab-symbolize", symbolize);
+		std::filesystem::copy_file(SLAB_SYMBOLIZE, symbolize);
 		for (const std::filesystem::path &path : {top, folder, symbolize})
 			EXPECT_EQ(chmod(path.c_str(), 0755), 0);
 	}
