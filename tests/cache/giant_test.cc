@@ -57,6 +57,21 @@ TEST(GiantTest, ItMayShrinkAndGrow)
 	EXPECT_TRUE(slab_free_any(other));
 }
 
+TEST(GiantTest, TheOlderOneMayBeFreedFirst)
+{
+	const std::size_t size = SEGMENT_MARKED_MAX + 200 * mib;
+	char *older = static_cast<char *>(slab_malloc(size));
+	char *newer = static_cast<char *>(slab_malloc(size));
+
+	if (!older || !newer)
+		GTEST_SKIP() << "the machine has no such memory";
+	EXPECT_TRUE(slab_free_any(older));
+	expect_foreign(older + size - 1);
+	EXPECT_TRUE(slab_owns(newer + size - 1));
+	EXPECT_TRUE(slab_free_any(newer));
+	expect_foreign(newer + size - 1);
+}
+
 /* Whatever its size is, marks are made for this part. */
 TEST(GiantTest, ItHasMarksForItsFirstPartAlone)
 {
