@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,16 +24,20 @@
 
 #include <slab/debug.h>
 #include <slab/malloc.h>
+#include <slab/memory.h>
+#include <slab/pointer.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
 
 #include "../support/process.h"
 #include "../support/resident.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "core/cache.h"
 #include "memory/decay.h"
 #include "pages/os.h"
+#include "pages/segment.h"
 #include "pages/topology.h"
 #include "slots.h"
 }
@@ -99,6 +104,53 @@ TEST(SmallProcess, ReplacingMallocReadsTheFilesAtOnce)
 			  return possible_without_files();
 		  }),
 		  "");
+}
+
+/* Run the steps in a child with less than a gibibyte: there, no whole segment is mapped at once. */
+template <typename Steps> void expect_with_little_space(Steps steps)
+{
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "a sanitizer needs more address space";
+	EXPECT_EQ(run_in_child([&]() -> int {
+			  struct rlimit before;
+
+			  getrlimit(RLIMIT_DATA, &before);
+			  const struct rlimit little = {rlim_t{512} << 20, before.rlim_max};
+
+			  setrlimit(RLIMIT_DATA, &little);
+			  const int result = steps();
+
+			  setrlimit(RLIMIT_DATA, &before);
+			  return cpu_space_is_short() ? result : 100;
+		  }),
+		  "");
+}
+
+TEST(SmallProcess, WithLittleAddressSpaceMappingsGrowInParts)
+{
+	expect_with_little_space([]() -> int {
+		const std::size_t before = address_space();
+
+		slab_free_any(slab_malloc(16));
+		if (address_space() - before > 4 * mib)
+			return 1;
+		for (unsigned i = 0; i < 20000; i++)
+			if (!slab_malloc(1000))
+				return 2;
+		return address_space() - before < 40 * mib ? 0 : 3;
+	});
+}
+
+TEST(SmallProcess, WithLittleAddressSpaceAPartIsUnmappedAndMappedAgain)
+{
+	expect_with_little_space([]() -> int {
+		if (!slab_free_any(slab_malloc(1000)))
+			return 1;
+		slab_trim();
+		if (!segment_unmap_free())
+			return 2;
+		return slab_free_any(slab_malloc(1000)) ? 0 : 3;
+	});
 }
 
 /* Otherwise it would begin with the next decay pass. */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Mappings of the system. */
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include "../support/process.h"
+#include "../support/resident.h"
+#include "../support/units.h"
+
+extern "C" {
+#include "pages/os.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t align = 16 * mib;
+
+/* No other mapping gets this page. Another one may have it already. */
+void occupy(std::uintptr_t address)
+{
+	mmap(reinterpret_cast<void *>(address), os_page_size(), PROT_NONE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/* Where the kernel maps a page. */
+std::uintptr_t preferred()
+{
+	void *start = mmap(nullptr, os_page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(start, os_page_size());
+	return reinterpret_cast<std::uintptr_t>(start);
+}
+
+/* There is no room for the padding of an aligned mapping, and what lies below the last one and below
+ * the kernel's choice is taken. */
+TEST(OsTest, AnAlignedMappingIsFoundFurtherBelowWhereSpaceIsShort)
+{
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "a sanitizer needs more address space";
+	EXPECT_EQ(run_in_child([]() -> int {
+			  const auto last = reinterpret_cast<std::uintptr_t>(os_map(1, align));
+			  struct rlimit before;
+
+			  occupy(last - align);
+			  occupy(preferred() & ~(align - 1));
+			  getrlimit(RLIMIT_AS, &before);
+			  const struct rlimit little = {address_space() + mib, before.rlim_max};
+
+			  setrlimit(RLIMIT_AS, &little);
+			  const auto start = reinterpret_cast<std::uintptr_t>(os_map(1, align));
+
+			  setrlimit(RLIMIT_AS, &before);
+			  return start && start % align == 0 ? 0 : 1;
+		  }),
+		  "");
+}
+
+} /* namespace */
