@@ -50,6 +50,21 @@ static bool concern(const struct slab_fail *fail, const char *cache_name, bool f
 	return cache_name && name_in_list(fail->names, strlen(fail->names), cache_name);
 }
 
+/* ThreadSanitizer does not know that a reader checks afterwards whether what it read was whole. */
+static void before_reading(void)
+{
+#ifdef __SANITIZE_THREAD__
+	publish_lock();
+#endif
+}
+
+static void after_reading(void)
+{
+#ifdef __SANITIZE_THREAD__
+	publish_unlock();
+#endif
+}
+
 /* The present injection and its numbers if it concerns an allocation, or else NULL. Its names are read
  * in place: they are too many for the stack of a thread that allocates. */
 static struct injection *find(const char *cache_name, bool flagged, struct numbers *ret_numbers)
@@ -58,6 +73,7 @@ static struct injection *find(const char *cache_name, bool flagged, struct numbe
 	uint64_t number;
 	bool found;
 
+	before_reading();
 	do {
 		const struct slab_fail *fail;
 
@@ -67,6 +83,7 @@ static struct injection *find(const char *cache_name, bool flagged, struct numbe
 		found = concern(fail, cache_name, flagged);
 		*ret_numbers = (struct numbers){fail->probability, fail->interval, fail->times};
 	} while (number && !publish_was_whole(&published, number));
+	after_reading();
 	return found ? now : NULL;
 }
 
