@@ -25,7 +25,7 @@ namespace
 {
 
 /* What the thread of this child does, and has done when exit() has waited for it. */
-std::atomic<bool> begun, ended;
+std::atomic<bool> begun, ended, awake;
 std::atomic<unsigned> destroyed;
 
 void wait_for_exit()
@@ -50,6 +50,8 @@ template <typename Steps> void exit_while(Steps steps, void (*judge)())
 				  steps();
 				  ended = true;
 				  own_work_end();
+				  own_work_wait_while_exiting();
+				  awake = true;
 				  for (;;)
 					  pause();
 			  }).detach();
@@ -68,6 +70,21 @@ TEST(OwnWorkTest, ExitWaitsForTheWorkOfAnotherThread)
 TEST(OwnWorkTest, NoWorkBeginsOnceExitHasBegun)
 {
 	exit_while([] { wait_for_exit(); }, [] { _exit(own_work_begin() ? 1 : 0); });
+}
+
+TEST(OwnWorkTest, AThreadSleepsUntilWorkGoesOn)
+{
+	exit_while([] { wait_for_exit(); },
+		   [] {
+			   while (!other_threads_sleep())
+				   usleep(1000);
+			   if (awake)
+				   _exit(1);
+			   own_work_resume();
+			   while (!awake)
+				   usleep(1000);
+			   _exit(0);
+		   });
 }
 
 /* The objects that are left stay with the cache, which calls of the program may destroy. */
