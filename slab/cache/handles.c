@@ -88,11 +88,11 @@ struct slab_cache *cache_memory(void)
 
 void cache_memory_free(struct slab_cache *cache)
 {
-	cache->magic = 0;
+	cache->magic = 0; /* before the link goes: an inspection looks at it afterwards */
 	cache->slots = cache->cpu_slots = cpu_slots_none();
 	cache->lifos = cache->rcu_lifos = cpu_slots_none();
 	cache->rcu_max = 0;
-	cache->next = NULL;
+	__atomic_store_n(&cache->next, NULL, __ATOMIC_RELEASE);
 	*free_caches_end = cache;
 	free_caches_end = &cache->next;
 	free_cache_count++;

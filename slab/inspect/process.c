@@ -256,6 +256,25 @@ static bool has_rows(const struct slab_cache *copy)
 	return copy->cpu_slots && copy->cpu_lifos && copy->rcu_lifos;
 }
 
+int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence)
+{
+	int error;
+
+	__sync_synchronize();
+	error = inspect_read(in, address, sizeof(*sequence), sequence);
+	__sync_synchronize();
+	return error;
+}
+
+/* A handle that was freed during its copy has no link any more: the list would seem to end there. */
+static int check_again(const struct inspection *in, uint64_t address)
+{
+	uint64_t magic;
+	int error = inspect_read_sequence(in, address + offsetof(struct slab_cache, magic), &magic);
+
+	return error ? error : magic == CACHE_MAGIC ? 0 : -ENOENT;
+}
+
 /* Load the cache at this address, after those already loaded. -ENOENT: there is no cache. */
 static int load_cache(struct inspection *in, uint64_t address)
 {
@@ -268,6 +287,9 @@ static int load_cache(struct inspection *in, uint64_t address)
 	if (cache->copy->magic != CACHE_MAGIC || !is_possible(&cache->copy->small) ||
 	    !is_possible(&cache->copy->large) || !has_rows(cache->copy))
 		return -ENOENT;
+	error = check_again(in, address);
+	if (error)
+		return error;
 	tidy_copy(cache->copy);
 	error = in->mapped ? read_aliases(in, cache->copy) : 0;
 	if (error)
@@ -283,16 +305,6 @@ int inspect_node(const struct inspection *in, const struct inspect_cache *cache,
 	return inspect_read(
 		in, cache->address + offsetof(struct slab_cache, node) + number * sizeof(*node),
 		sizeof(*node), node);
-}
-
-int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence)
-{
-	int error;
-
-	__sync_synchronize();
-	error = inspect_read(in, address, sizeof(*sequence), sequence);
-	__sync_synchronize();
-	return error;
 }
 
 /* Walk and load the list of caches. -E2BIG: it has more caches than there is memory for.

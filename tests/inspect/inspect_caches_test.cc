@@ -207,6 +207,27 @@ TEST(InspectTest, AListThatChangesWithoutGapsIsTakenWithEachCacheOnce)
 	expect_has(all.text, "\"name\":\"" + last.name() + "\"");
 }
 
+/* Its copy has the link that a free handle has: none. */
+TEST(InspectTest, ACacheThatGoesDuringItsCopyDoesNotEndTheList)
+{
+	queue_of_caches queue(3);
+	unsigned renewed = 0;
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		/* A walk without gaps is accepted after some tries. */
+		if (renewed < 20 &&
+		    is_copy_of(bytes, size, slab_cache_name(queue.caches.front()))) {
+			renewed++;
+			reinterpret_cast<struct slab_cache *>(bytes)->next = nullptr;
+			return queue.renew_first();
+		}
+		return true;
+	});
+
+	ASSERT_EQ(all.result, 0) << all.text;
+	for (struct slab_cache *cache : queue.caches)
+		expect_has(all.text, "\"name\":\"" + std::string(slab_cache_name(cache)) + "\"");
+}
+
 TEST(InspectTest, ADamagedListOfCachesIsRefused)
 {
 	test_cache before(64), damaged(64), after(64);
