@@ -32,6 +32,7 @@ struct net_thread {
 	struct net *net;
 	pthread_t id;
 	int epoll; /* the instance whose events it takes; -1: none */
+	bool ready; /* it has asked for a place */
 };
 
 /* libslab opens up to three descriptors at any time, and may so take the place of a spare one. */
@@ -67,7 +68,7 @@ struct net {
 	unsigned blocked; /* threads that wait for something outside, as a name server */
 	/* multi: instances whose events a thread may take, and threads that wait for one. */
 	int vacant[NET_THREADS_MAX];
-	unsigned vacant_count, spare_threads;
+	unsigned vacant_count, spare_threads, ready_threads;
 	pthread_cond_t vacated;
 };
 
@@ -133,6 +134,9 @@ void threads_begin(struct net_thread *thread);
 /* threads_take: wait until there is an instance whose events the thread may take. Returns false when
  * the threads have to stop. */
 bool threads_take(struct net_thread *thread);
+/* With multi: wait until each thread has asked for a place. Before, net_lengthy() might find no spare
+ * thread, and keep a place for minutes. */
+void threads_wait_ready(struct net *net);
 /* threads_block, threads_unblock: the calling thread will be held up, and is no more. With handoff
  * and multi another thread takes its place meanwhile, and stays for the next time; there are at
  * most NET_THREADS_MAX. */

@@ -165,6 +165,8 @@ static int start(struct net *net, char *error, size_t size)
 	pthread_mutex_lock(&net->threads_lock);
 	failed = start_threads(net);
 	pthread_mutex_unlock(&net->threads_lock);
+	if (!failed && net->config.form == NET_MULTI)
+		threads_wait_ready(net);
 	return failed ? fail(error, size, "threads") : 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 /* The calling thread; NULL: not one of a network. */
 static _Thread_local struct net_thread *own;
@@ -42,6 +43,10 @@ bool threads_take(struct net_thread *thread)
 	bool stopping;
 
 	pthread_mutex_lock(&net->threads_lock);
+	if (!thread->ready) {
+		thread->ready = true;
+		net->ready_threads++;
+	}
 	net->spare_threads++;
 	while (!net->vacant_count && !atomic_load(&net->stopping))
 		pthread_cond_wait(&net->vacated, &net->threads_lock);
@@ -51,6 +56,18 @@ bool threads_take(struct net_thread *thread)
 		thread->epoll = net->vacant[--net->vacant_count];
 	pthread_mutex_unlock(&net->threads_lock);
 	return !stopping;
+}
+
+void threads_wait_ready(struct net *net)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+	unsigned ready;
+
+	do {
+		pthread_mutex_lock(&net->threads_lock);
+		ready = net->ready_threads;
+		pthread_mutex_unlock(&net->threads_lock);
+	} while (ready < net->config.threads && nanosleep(&ms, NULL) == 0);
 }
 
 /* The caller holds threads_lock. */
