@@ -13,11 +13,9 @@
 #include "base/bytes.h"
 #include "schema/dn.h"
 #include "schema/schema.h"
-#include "source.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
-#define NAME "cn=config"
 
 enum kind {
 	KIND_NUMBER,  /* unsigned, from min to max */
@@ -351,63 +349,4 @@ bool config_set(struct config *config, const char *name, const char *value, char
 	}
 	snprintf(error, size, "unknown setting '%s'; see ldapd(1)", name);
 	return false;
-}
-
-/* --- the file ------------------------------------------------------------------------------------ */
-
-/* What names the entry and its classes is no setting. */
-static bool is_setting(const char *type)
-{
-	return strcasecmp(type, "cn") != 0 && strcasecmp(type, "objectClass") != 0;
-}
-
-static bool set_all(struct config *config, const char *path, const struct record *record,
-		    char *error, size_t size)
-{
-	char type[64], value[2048], why[512]; /* a value that is cut off here is too long for all */
-
-	for (size_t i = 0; i < record->count; i++) {
-		snprintf(type, sizeof(type), "%.*s", (int)record->pairs[i].type_length,
-			 record_type(record, i));
-		snprintf(value, sizeof(value), "%.*s", (int)record->pairs[i].value_length,
-			 record_value(record, i));
-		if (!is_setting(type) || config_set(config, type, value, why, sizeof(why)))
-			continue;
-		snprintf(error, size, "%s: %s", path, why);
-		return false;
-	}
-	return true;
-}
-
-static bool is_config(const struct record *record)
-{
-	return record->dn_length == strlen(NAME) &&
-	       strncasecmp(record_dn(record), NAME, strlen(NAME)) == 0;
-}
-
-bool config_read(struct config *config, const char *path, char *error, size_t size)
-{
-	struct source source;
-	struct record record = {0};
-	enum source_status status;
-	bool found = false, good = true;
-
-	if (!source_try_open(&source, path, BAD_LINES_REFUSE)) {
-		snprintf(error, size, "%s cannot be read: %s", path, strerror(errno));
-		return false;
-	}
-	while (good && (status = source_next(&source, &record)) == SOURCE_RECORD) {
-		found |= is_config(&record);
-		if (is_config(&record))
-			good = set_all(config, path, &record, error, size);
-	}
-	record_free(&record);
-	source_close(&source);
-	if (good && (status == SOURCE_REFUSED || !found)) {
-		/* The reader has named the line that it refused. */
-		snprintf(error, size, "%s%s", status == SOURCE_REFUSED ? "" : path,
-			 status == SOURCE_REFUSED ? "" : ": there is no entry " NAME);
-		return false;
-	}
-	return good;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The configuration: attributes of the entry cn=config in an LDIF file, or options of the
- * command line, which have the same names. ldapd(1) describes them.
- */
+/* The configuration: options of the command line. ldapd(1) describes them. */
 #ifndef LDAPD_CONFIG_H
 #define LDAPD_CONFIG_H
 
@@ -16,6 +13,8 @@
 #define CONFIG_TEXT_MAX 256
 
 struct config {
+	const char *ldif; /* load this file; NULL: none */
+	bool packages; /* load the machine's package catalogue */
 	enum net_form form;
 	unsigned threads;
 	unsigned listeners; /* 0: one for three threads that wait */
@@ -47,10 +46,6 @@ void config_defaults(struct config *config);
  */
 bool config_set(struct config *config, const char *name, const char *value, char *error,
 		size_t size);
-
-/* config_read: set the attributes of the entry cn=config in an LDIF file. Returns as
- * config_set(); the error names the file. It is "" if a message has been written already. */
-bool config_read(struct config *config, const char *path, char *error, size_t size);
 
 /* config_name: the name of attribute number i, NULL after the last; for --help. */
 const char *config_name(unsigned i);

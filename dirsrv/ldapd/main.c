@@ -27,7 +27,6 @@
 
 /* The configuration is large, and lives as long as the process. */
 static struct config config;
-static struct args args;
 static struct server server;
 
 /* --- start -------------------------------------------------------------------------------------- */
@@ -80,7 +79,7 @@ static bool load(struct backend *backend)
 	uint64_t start = clock_ns();
 	long entries;
 
-	if (!args.ldif && !args.packages)
+	if (!config.ldif && !config.packages)
 		return true;
 	backend_stats_read(backend, &stats);
 	if (stats.entries) {
@@ -88,7 +87,7 @@ static bool load(struct backend *backend)
 			   (unsigned long)stats.entries);
 		return true;
 	}
-	entries = backend_load(backend, args.ldif, continue_load, NULL, error, sizeof(error));
+	entries = backend_load(backend, config.ldif, continue_load, NULL, error, sizeof(error));
 	if (entries < 0) {
 		log_error("%s", error);
 		return false;
@@ -256,8 +255,7 @@ int main(int argc, char **argv)
 
 	if (!open_standard_descriptors())
 		return 1;
-	args = (struct args){.argc = argc, .argv = argv};
-	status = args_parse(&args, &config);
+	status = args_parse(&config, argc, argv);
 	if (status >= 0)
 		return status;
 	log_level_set(config.log_level);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ldapd as a process: options, configuration, signals, what survives it.
+"""ldapd as a process: options, signals, what survives it.
 
 usage: process_test.py LDAPD
 """
@@ -15,8 +15,6 @@ import ldap.modlist
 
 import server
 from server import PASSWORD, ROOT, SUFFIX, Server, run_tests, until
-
-CONFIG = "dn: cn=config\nobjectClass: top\ncn: config\n"
 
 
 def client(running, dn=None):
@@ -92,18 +90,6 @@ def passwords_do_not_stay_in_memory(program):
     assert "presence, equality and substring" in refused(program, "--index", "uid eq")
 
 
-def a_wrong_configuration_is_refused(program):
-    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
-        file.write(CONFIG + "threads: many\n")
-        file.flush()
-        assert f"{file.name}: threads: invalid value 'many'" in \
-            refused(program, "--config", file.name)
-    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
-        file.write("dn: cn=other\ncn: other\n")
-        file.flush()
-        assert "no entry cn=config" in refused(program, "--config", file.name)
-
-
 def an_address_in_use_is_reported(program):
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"ldap://127.0.0.1:{other.getsockname()[1]}"
@@ -128,16 +114,13 @@ def a_file_in_the_place_of_a_socket_stays(program):
         assert os.path.exists(file.name)
 
 
-def options_replace_the_file(program):
-    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
-        file.write(CONFIG + "sizeLimit: 1\nanonymousRead: FALSE\n")
-        file.flush()
-        with Server(program, "--config", file.name, "--anonymousRead", "TRUE") as running:
-            try:
-                client(running).search_s(SUFFIX, ldap.SCOPE_SUBTREE)
-                raise AssertionError("no limit")
-            except ldap.SIZELIMIT_EXCEEDED:
-                pass
+def a_search_keeps_the_size_limit(program):
+    with Server(program, "--sizeLimit", "1") as running:
+        try:
+            client(running).search_s(SUFFIX, ldap.SCOPE_SUBTREE)
+            raise AssertionError("no limit")
+        except ldap.SIZELIMIT_EXCEEDED:
+            pass
 
 
 def the_log_names_the_memory(program):
@@ -286,11 +269,10 @@ def a_socket_that_was_left_behind_is_replaced(program):
 
 TESTS = [
     wrong_options_are_refused,
-    a_wrong_configuration_is_refused,
     a_root_password_that_cannot_match_is_refused,
     passwords_do_not_stay_in_memory,
     an_address_in_use_is_reported,
-    options_replace_the_file,
+    a_search_keeps_the_size_limit,
     the_log_names_the_memory,
     acknowledged_changes_survive_kill,
     a_port_above_65535_is_reported,
