@@ -79,7 +79,7 @@ static const char *add_text(char *list, unsigned max, unsigned *count, size_t si
 			    const char *value)
 {
 	if (*count == max || !*value || strlen(value) >= size)
-		return "up to 16 values of 1 to 255 bytes";
+		return "up to 16 addresses and 64 indexes, of 1 to 255 bytes each";
 	memcpy(list + (*count)++ * size, value, strlen(value) + 1);
 	return NULL;
 }
@@ -143,32 +143,10 @@ static const char *set_accept_delay(struct config *config, const char *value)
 	return NULL;
 }
 
-/* "TYPE KIND,KIND": kinds are presence, equality and substring. */
 static const char *set_index(struct config *config, const char *value)
 {
-	static const char accepted[] =
-		"TYPE KIND[,KIND]... with the kinds presence, equality and substring";
-	static const char *const words[] = {"presence", "equality", "substring", NULL};
-	const char *blank = strchr(value, ' ');
-	size_t length = blank ? (size_t)(blank - value) : 0;
-	char kinds[CONFIG_TEXT_MAX], *rest = kinds, *kind;
-	unsigned bits = 0;
-
-	if (!length || length >= sizeof(config->index_type[0]) ||
-	    config->index_count == CONFIG_INDEXES_MAX || strlen(blank + 1) >= sizeof(kinds))
-		return accepted;
-	memcpy(kinds, blank + 1, strlen(blank + 1) + 1);
-	while ((kind = strsep(&rest, ","))) {
-		int bit = word(kind + strspn(kind, " "), words);
-
-		if (bit < 0)
-			return accepted;
-		bits |= 1u << bit;
-	}
-	memcpy(config->index_type[config->index_count], value, length);
-	config->index_type[config->index_count][length] = '\0';
-	config->index_kinds[config->index_count++] = bits;
-	return NULL;
+	return add_text(config->index[0], STORE_INDEXES_MAX, &config->index_count, CONFIG_TEXT_MAX,
+			value);
 }
 
 /* --- the table --------------------------------------------------------------------------------- */

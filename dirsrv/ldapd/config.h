@@ -9,7 +9,6 @@
 #include "ops/settings.h"
 
 #define CONFIG_SUFFIXES_MAX 16
-#define CONFIG_INDEXES_MAX 64
 #define CONFIG_TEXT_MAX 256
 
 struct config {
@@ -27,8 +26,7 @@ struct config {
 	uint64_t memory_limit; /* of the process; 0: none */
 	char suffix[CONFIG_SUFFIXES_MAX][CONFIG_TEXT_MAX];
 	unsigned suffix_count;
-	char index_type[CONFIG_INDEXES_MAX][64];
-	unsigned index_kinds[CONFIG_INDEXES_MAX];
+	char index[STORE_INDEXES_MAX][CONFIG_TEXT_MAX];
 	unsigned index_count;
 	enum log_level log_level;
 	unsigned accept_delay_every, accept_delay_ms;

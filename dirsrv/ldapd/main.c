@@ -34,7 +34,7 @@ static struct server server;
 static struct backend *open_backend(void)
 {
 	static const char *suffixes[CONFIG_SUFFIXES_MAX + 1];
-	static struct backend_index indexes[CONFIG_INDEXES_MAX + 1];
+	static const char *indexes[STORE_INDEXES_MAX + 1];
 	struct backend_config backend = {
 		.db = config.db[0] ? config.db : NULL,
 		.fsync = config.fsync,
@@ -49,8 +49,7 @@ static struct backend *open_backend(void)
 	for (unsigned i = 0; i < config.suffix_count; i++)
 		suffixes[i] = config.suffix[i];
 	for (unsigned i = 0; i < config.index_count; i++)
-		indexes[i] = (struct backend_index){.type = config.index_type[i],
-						    .kinds = config.index_kinds[i]};
+		indexes[i] = config.index[i];
 	opened = backend_open(&backend, error, sizeof(error));
 	if (!opened)
 		log_error("%s", error);

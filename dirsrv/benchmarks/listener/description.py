@@ -79,8 +79,8 @@ class Ldapd(servers.Server):
 
     def command(self, folder, port):
         return [self.path, "--listen", f"ldap://127.0.0.1:{port}", "--listener", self.form, "--suffix",
-                servers.SUFFIX, "--ldif", self.ldif, "--fsync", "no", "--index", "uid equality", "--index",
-                "title equality", "--rootDN", servers.ROOT, "--rootPassword", servers.PASSWORD,
+                servers.SUFFIX, "--ldif", self.ldif, "--fsync", "no", "--index", "uid", "--index",
+                "title", "--rootDN", servers.ROOT, "--rootPassword", servers.PASSWORD,
                 "--maxConnections", str(DESCRIPTORS)]
 
 

@@ -17,14 +17,9 @@
 /* Under this name the database has its naming contexts, one a line. */
 #define SUFFIXES "suffixes"
 
-#define EQ BACKEND_INDEX_EQUALITY
-#define SUB BACKEND_INDEX_SUBSTRING
-
-const struct backend_index backend_indexes_default[] = {
-	{"objectClass", EQ}, {"entryUUID", EQ}, {"uid", EQ | SUB},
-	{"cn", EQ | SUB},    {"sn", EQ | SUB},  {"givenName", EQ | SUB},
-	{"mail", EQ | SUB},  {"member", EQ},    {"uniqueMember", EQ},
-	{"ou", EQ},          {NULL, 0}};
+const char *const backend_indexes_default[] = {"objectClass",  "entryUUID", "uid",  "cn",
+					       "sn",           "givenName", "mail", "member",
+					       "uniqueMember", "ou",        NULL};
 
 /* --- naming contexts -------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@
 #include <slab/dirsrv/entry_cache.h>
 
 #include "filter/filter.h"
-#include "store/indexes.h"
+#include "store/store.h"
 
 struct backend;
 
@@ -41,15 +41,15 @@ struct backend_config {
 	/* The naming contexts, ending with NULL; the database keeps them. NULL or empty: those of the
 	 * database; in an empty one the first entry that is loaded. */
 	const char *const *suffixes;
-	/* Ending with a NULL type; NULL: backend_indexes_default. If they differ from those of the
-	 * database, backend_open() builds them. */
-	const struct backend_index *indexes;
+	/* Attribute types with an index of equality, ending with NULL; NULL: backend_indexes_default.
+	 * If they differ from those of the database, backend_open() builds them. */
+	const char *const *indexes;
 	const char *pool; /* prefix of the slab caches' names; NULL: "ldapd" */
 	const struct rcu_flavor_struct *rcu; /* NULL: urcu-memb */
 };
 
 /* objectClass, entryUUID, uid, cn, sn, givenName, mail, member, uniqueMember, ou. */
-extern const struct backend_index backend_indexes_default[];
+extern const char *const backend_indexes_default[];
 
 /* --- opening, closing ------------------------------------------------------------------- */
 

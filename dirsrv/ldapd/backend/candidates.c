@@ -4,9 +4,7 @@
  * with others while that saves work, OR unites its parts. What no index knows means all entries.
  */
 #include <errno.h>
-#include <string.h>
 
-#include "base/bytes.h"
 #include "backend/internal.h"
 #include "schema/schema.h"
 
@@ -24,143 +22,37 @@ static int estimate(struct store_txn *txn, const struct filter *filter, size_t *
 
 /* --- one type ------------------------------------------------------------------------------ */
 
-/* Does no index know the values of this type? */
-static bool is_unknown(const struct filter *filter)
+/* Does an index know the values of this type? The values of supertypes are those of other types. */
+static bool is_known(const struct filter *filter)
 {
-	if (schema_flags_of(filter->schema) & (SCHEMA_PARENT | SCHEMA_COMPUTED))
-		return true;
-	return filter->kind == FILTER_PRESENT && filter->schema &&
-	       strcmp(filter->schema->name, "objectClass") == 0;
-}
-
-static enum store_query query_of(const struct filter *filter)
-{
-	switch (filter->kind) {
-	case FILTER_PRESENT:
-		return STORE_PRESENT;
-	case FILTER_GREATER:
-		return STORE_GREATER;
-	case FILTER_LESS:
-		return STORE_LESS;
-	case FILTER_SUBSTRINGS:
-		return STORE_SUBSTRING;
-	default:
-		return STORE_EQUAL;
-	}
-}
-
-/* Substring part number i, with the bytes that stand for ends; false: there is none. */
-static bool part_at(const struct filter *filter, unsigned i, struct buffer *out)
-{
-	const struct filter_part *part = filter->any;
-
-	buffer_clear(out);
-	if (i == 0) {
-		if (filter->normal.length)
-			buffer_byte(out, STORE_START);
-		buffer_append(out, filter->normal.data, filter->normal.length);
-		return true;
-	}
-	if (i == 1) {
-		buffer_append(out, filter->normal_final.data, filter->normal_final.length);
-		if (filter->normal_final.length)
-			buffer_byte(out, STORE_END);
-		return true;
-	}
-	for (; part && i > 2; i--)
-		part = part->next;
-	if (part)
-		buffer_append(out, part->normal.data, part->normal.length);
-	return part != NULL;
-}
-
-static struct store_question question_of(const struct filter *filter, struct dirsrv_bytes value)
-{
-	struct store_question question = {
-		.query = query_of(filter), .type = filter->base, .value = value};
-
-	return question;
-}
-
-/* The parts that an index knows, intersected while it saves work. */
-static int find_substrings(struct store_txn *txn, const struct filter *filter, struct ids *ids,
-			   bool *all)
-{
-	struct buffer part = {0};
-	int error = 0;
-
-	*all = true;
-	for (unsigned i = 0; !error && part_at(filter, i, &part); i++) {
-		struct store_question question =
-			question_of(filter, (struct dirsrv_bytes){part.data, part.length});
-		struct ids more = {0};
-
-		if (part.failed || (!*all && ids->count <= FEW_IDS))
-			break;
-		error = store_ask(txn, &question, *all ? ids : &more);
-		if (!error && !*all)
-			ids_intersect(ids, &more);
-		if (!error)
-			*all = false;
-		ids_free(&more);
-		if (error == ENOENT)
-			error = 0;
-	}
-	buffer_free(&part);
-	return error;
+	return (filter->kind == FILTER_EQUAL || filter->kind == FILTER_APPROX) &&
+	       !(schema_flags_of(filter->schema) & (SCHEMA_PARENT | SCHEMA_COMPUTED));
 }
 
 static int find_item(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all)
 {
-	struct store_question question = question_of(filter, filter->normal);
 	int error;
 
 	/* What is undefined is never true. */
-	*all = !filter->invalid && is_unknown(filter);
+	*all = !filter->invalid && !is_known(filter);
 	if (*all || filter->invalid)
 		return 0;
-	if (filter->kind == FILTER_SUBSTRINGS)
-		return find_substrings(txn, filter, ids, all);
-	error = store_ask(txn, &question, ids);
+	error = store_ask(txn, filter->base, filter->normal, ids);
 	*all = error == ENOENT;
 	return *all ? 0 : error;
 }
 
-static int estimate_substrings(struct store_txn *txn, const struct filter *filter, size_t *count)
-{
-	struct buffer part = {0};
-	int error = 0;
-
-	*count = ALL;
-	for (unsigned i = 0; !error && part_at(filter, i, &part) && !part.failed; i++) {
-		struct store_question question =
-			question_of(filter, (struct dirsrv_bytes){part.data, part.length});
-		size_t one;
-
-		error = store_estimate(txn, &question, &one);
-		if (!error && one < *count)
-			*count = one;
-		if (error == ENOENT)
-			error = 0;
-	}
-	buffer_free(&part);
-	return error;
-}
-
 static int estimate_item(struct store_txn *txn, const struct filter *filter, size_t *count)
 {
-	struct store_question question = question_of(filter, filter->normal);
 	int error;
 
 	*count = 0;
 	if (filter->invalid)
 		return 0;
 	*count = ALL;
-	if (is_unknown(filter))
+	if (!is_known(filter))
 		return 0;
-	if (filter->kind == FILTER_SUBSTRINGS)
-		return estimate_substrings(txn, filter, count);
-	error = store_estimate(txn, &question, count);
+	error = store_estimate(txn, filter->base, filter->normal, count);
 	if (error != ENOENT)
 		return error;
 	*count = ALL;

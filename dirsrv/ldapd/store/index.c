@@ -1,17 +1,155 @@
 /* SPDX-License-Identifier: MIT */
-/* Indexes: opening and building their tables, and keeping them in step with entries. */
+/* Indexes: their keys, keeping them in step with entries, opening and building them, the ids that
+ * they know. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "schema/schema.h"
-#include "store/keys.h"
+#include "store/internal.h"
 
 #define TABLE_FLAGS (MDB_DUPSORT | MDB_DUPFIXED | MDB_INTEGERDUP)
 
 /* Under this name the database has the indexes that are in it. */
 #define INDEXES "indexes"
+
+/* A key is the normalized value; of a long one the first bytes and a hash. */
+#define KEY_TEXT ((size_t)192)
+#define KEY_MAX (KEY_TEXT + sizeof(uint64_t))
+
+/* --- keys --------------------------------------------------------------------------------- */
+
+/* Keys in order, each once. All zero: none. */
+struct keys {
+	struct buffer bytes;
+	struct ids starts; /* where each key starts in bytes; its first byte is its length */
+};
+
+/* Write the key of a normalized value to out; returns its length. LMDB has no empty keys. */
+static size_t make_key(struct dirsrv_bytes normal, char out[KEY_MAX])
+{
+	uint64_t hash;
+
+	if (!normal.length) {
+		out[0] = '\0';
+		return 1;
+	}
+	memcpy(out, normal.data, normal.length < KEY_TEXT ? normal.length : KEY_TEXT);
+	if (normal.length <= KEY_TEXT)
+		return normal.length;
+	hash = bytes_hash(normal.data, normal.length);
+	memcpy(out + KEY_TEXT, &hash, sizeof(hash));
+	return KEY_MAX;
+}
+
+static void add_key(struct keys *keys, struct dirsrv_bytes normal)
+{
+	char key[KEY_MAX];
+	size_t length = make_key(normal, key);
+
+	ids_append(&keys->starts, keys->bytes.length);
+	buffer_byte(&keys->bytes, (char)length);
+	buffer_append(&keys->bytes, key, length);
+}
+
+/* A class is found as each of its superclasses, too. */
+static void add_superclasses(struct keys *keys, struct dirsrv_bytes normal)
+{
+	const struct schema_class *cls = schema_class_find(normal.data, normal.length);
+	struct buffer name = {0};
+
+	while (cls && (cls = schema_class_sup(cls))) {
+		buffer_clear(&name);
+		schema_normalize(SCHEMA_OID, bytes_of(cls->name), &name);
+		add_key(keys, (struct dirsrv_bytes){name.data, name.length});
+	}
+	keys->bytes.failed |= name.failed;
+	buffer_free(&name);
+}
+
+static void add_value(struct keys *keys, const struct index *index, struct dirsrv_bytes value,
+		      struct buffer *normal)
+{
+	enum schema_rule rule = schema_rule_of(index->schema);
+	struct dirsrv_bytes text;
+
+	buffer_clear(normal);
+	if (!schema_normalize(rule, value, normal))
+		return;
+	text = (struct dirsrv_bytes){normal->data, normal->length};
+	add_key(keys, text);
+	if (rule == SCHEMA_OID)
+		add_superclasses(keys, text);
+}
+
+/* Entries have types by their names in the schema, with options. */
+static bool is_of(const struct index *index, struct dirsrv_bytes type)
+{
+	size_t length = strlen(index->name);
+
+	if (type.length > length && ((const char *)type.data)[length] == ';')
+		type.length = length;
+	return bytes_equal_folded(type, (struct dirsrv_bytes){index->name, length});
+}
+
+static struct dirsrv_bytes keys_at(const struct keys *keys, size_t i)
+{
+	const char *at = keys->bytes.data + keys->starts.id[i];
+	struct dirsrv_bytes key = {.data = at + 1, .length = (unsigned char)*at};
+
+	return key;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const char *bytes = arg;
+	const char *x = bytes + *(const uint64_t *)a, *y = bytes + *(const uint64_t *)b;
+
+	return bytes_compare((struct dirsrv_bytes){x + 1, (unsigned char)*x},
+			     (struct dirsrv_bytes){y + 1, (unsigned char)*y});
+}
+
+static void sort(struct keys *keys)
+{
+	size_t used = 0;
+
+	qsort_r(keys->starts.id, keys->starts.count, sizeof(*keys->starts.id), compare,
+		keys->bytes.data);
+	for (size_t i = 0; i < keys->starts.count; i++)
+		if (!used || !bytes_equal(keys_at(keys, used - 1), keys_at(keys, i)))
+			keys->starts.id[used++] = keys->starts.id[i];
+	keys->starts.count = used;
+}
+
+static bool keys_failed(const struct keys *keys)
+{
+	return keys->bytes.failed || keys->starts.failed;
+}
+
+/* The keys of an entry's values in an index; keys_failed(): no memory. */
+static void keys_make(const struct index *index, const struct dirsrv_pair *pairs, size_t n,
+		      struct keys *keys)
+{
+	struct buffer normal = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_of(index, pairs[i].type))
+			continue;
+		add_value(keys, index, pairs[i].value, &normal);
+		keys->bytes.failed |= normal.failed;
+	}
+	if (keys->starts.count && !keys_failed(keys))
+		sort(keys);
+	buffer_free(&normal);
+}
+
+static void keys_free(struct keys *keys)
+{
+	buffer_free(&keys->bytes);
+	ids_free(&keys->starts);
+}
 
 /* --- changes ------------------------------------------------------------------------------ */
 
@@ -83,14 +221,12 @@ int store_index_change(struct store_txn *txn, uint64_t id, const struct dirsrv_p
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* "cn:6 sn:2 …" */
+/* "cn sn …" */
 static void describe(const struct store *store, struct buffer *out)
 {
-	char word[96];
-
 	for (unsigned i = 0; i < store->indexes; i++) {
-		snprintf(word, sizeof(word), "%s:%u ", store->index[i].name, store->index[i].kinds);
-		buffer_text(out, word);
+		buffer_text(out, store->index[i].name);
+		buffer_byte(out, ' ');
 	}
 }
 
@@ -106,10 +242,9 @@ static int open_table(struct store_txn *txn, const char *name, unsigned flags, M
 static int drop_tables(struct store_txn *txn, const char *described)
 {
 	char name[64];
-	unsigned kinds;
 	int used, error = 0;
 
-	while (!error && sscanf(described, "%63[^:]:%u %n", name, &kinds, &used) == 2) {
+	while (!error && sscanf(described, "%63s %n", name, &used) == 1) {
 		MDB_dbi table;
 
 		described += used;
@@ -182,25 +317,23 @@ static int open_or_build(struct store_txn *txn, void *arg)
 	return error;
 }
 
-static bool add_index(struct store *store, const struct backend_index *wanted, char *error,
-		      size_t size)
+static bool add_index(struct store *store, const char *wanted, char *error, size_t size)
 {
 	struct index *index = &store->index[store->indexes];
 	struct dirsrv_bytes base, options;
 	bool valid;
 
-	index->schema = schema_split(bytes_of(wanted->type), &base, &options, &valid);
+	index->schema = schema_split(bytes_of(wanted), &base, &options, &valid);
 	if (!valid || options.length || base.length >= sizeof(index->name)) {
-		snprintf(error, size, "index '%s': this is no attribute type", wanted->type);
+		snprintf(error, size, "index '%s': this is no attribute type", wanted);
 		return false;
 	}
-	if (store->indexes == BACKEND_INDEXES_MAX) {
-		snprintf(error, size, "more than %d indexes", BACKEND_INDEXES_MAX);
+	if (store->indexes == STORE_INDEXES_MAX) {
+		snprintf(error, size, "more than %d indexes", STORE_INDEXES_MAX);
 		return false;
 	}
 	memcpy(index->name, base.data, base.length);
 	index->name[base.length] = '\0';
-	index->kinds = wanted->kinds;
 	for (unsigned i = 0; i < store->indexes; i++)
 		if (strcasecmp(store->index[i].name, index->name) == 0) {
 			snprintf(error, size, "index '%s' is configured twice", index->name);
@@ -215,12 +348,102 @@ bool store_index_open(struct store *store, const struct store_config *config, ch
 {
 	int failed;
 
-	for (const struct backend_index *wanted = config->indexes; wanted->type; wanted++)
-		if (!add_index(store, wanted, error, size))
+	for (const char *const *wanted = config->indexes; *wanted; wanted++)
+		if (!add_index(store, *wanted, error, size))
 			return false;
 	failed = store_write(store, open_or_build, NULL, NULL);
 	if (failed)
 		snprintf(error, size, "%s: cannot build the indexes: %s", config->db,
 			 store_strerror(failed));
 	return !failed;
+}
+
+/* --- what they know ------------------------------------------------------------------------- */
+
+/* Append all ids under the key at which the cursor stands; `value` is the first. */
+static int read_here(MDB_cursor *cursor, MDB_val key, MDB_val value, struct ids *ids)
+{
+	size_t count;
+	int error = mdb_cursor_count(cursor, &count);
+	uint64_t *to = error ? NULL : ids_reserve(ids, count);
+
+	if (!to)
+		return error ? error : ENOMEM;
+	if (count == 1) {
+		memcpy(to, value.mv_data, sizeof(*to));
+		ids->count++;
+		return 0;
+	}
+	error = mdb_cursor_get(cursor, &key, &value, MDB_GET_MULTIPLE);
+	while (!error) {
+		memcpy(to, value.mv_data, value.mv_size);
+		to += value.mv_size / sizeof(*to);
+		ids->count += value.mv_size / sizeof(*to);
+		error = mdb_cursor_get(cursor, &key, &value, MDB_NEXT_MULTIPLE);
+	}
+	return error == MDB_NOTFOUND ? 0 : error;
+}
+
+int store_read_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, struct ids *ids)
+{
+	MDB_cursor *cursor;
+	MDB_val value;
+	int error = mdb_cursor_open(txn->txn, table, &cursor);
+
+	if (error)
+		return error;
+	error = mdb_cursor_get(cursor, &key, &value, MDB_SET_KEY);
+	if (!error)
+		error = read_here(cursor, key, value, ids);
+	mdb_cursor_close(cursor);
+	return error == MDB_NOTFOUND ? 0 : error;
+}
+
+static int count_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, size_t *count)
+{
+	MDB_cursor *cursor;
+	MDB_val first;
+	size_t counted = 0;
+	int error = mdb_cursor_open(txn->txn, table, &cursor);
+
+	*count = 0;
+	if (error)
+		return error;
+	/* LMDB counts only behind a cursor that has read the first. */
+	error = mdb_cursor_get(cursor, &key, &first, MDB_SET);
+	if (!error)
+		error = mdb_cursor_count(cursor, &counted);
+	*count = counted;
+	mdb_cursor_close(cursor);
+	return error == MDB_NOTFOUND ? 0 : error;
+}
+
+static const struct index *find_index(const struct store *store, struct dirsrv_bytes type)
+{
+	for (unsigned i = 0; i < store->indexes; i++)
+		if (bytes_equal_folded(bytes_of(store->index[i].name), type))
+			return &store->index[i];
+	return NULL;
+}
+
+int store_ask(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
+	      struct ids *ids)
+{
+	const struct index *index = find_index(txn->store, type);
+	char key[KEY_MAX];
+
+	if (!index)
+		return ENOENT;
+	return store_read_ids(txn, index->table, store_val(key, make_key(value, key)), ids);
+}
+
+int store_estimate(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
+		   size_t *count)
+{
+	const struct index *index = find_index(txn->store, type);
+	char key[KEY_MAX];
+
+	if (!index)
+		return ENOENT;
+	return count_ids(txn, index->table, store_val(key, make_key(value, key)), count);
 }

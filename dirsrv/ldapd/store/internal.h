@@ -14,7 +14,6 @@ struct schema_type;
 struct index {
 	char name[64]; /* of the type, canonical */
 	const struct schema_type *schema;
-	unsigned kinds;
 	MDB_dbi table;
 };
 
@@ -34,7 +33,7 @@ struct store {
 	MDB_dbi names; /* hash of a normal DN: ids */
 	MDB_dbi children; /* id: ids */
 	MDB_dbi texts; /* name: text */
-	struct index index[BACKEND_INDEXES_MAX];
+	struct index index[STORE_INDEXES_MAX];
 	unsigned indexes;
 
 	pthread_mutex_t writer; /* one write at a time, with what follows its commit */
@@ -66,10 +65,8 @@ static inline struct dirsrv_bytes store_bytes(MDB_val val)
 	return bytes;
 }
 
-/* store_read_ids: append the ids that a table of ids has under a key; 0 also without any.
- * store_count_ids: their number. */
+/* store_read_ids: append the ids that a table of ids has under a key; 0 also without any. */
 int store_read_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, struct ids *ids);
-int store_count_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, size_t *count);
 
 /* store_index_change: bring all indexes from the old values of an entry to the new ones. */
 int store_index_change(struct store_txn *txn, uint64_t id, const struct dirsrv_pair *old,

@@ -16,7 +16,7 @@
 #define MAP_LIMIT ((size_t)1 << 40)
 
 /* What is in the files; a program that reads another version refuses. */
-#define FORMAT "ldapd 1"
+#define FORMAT "ldapd 2"
 
 /* Why files of LMDB are refused. */
 #define FILES_FOREIGN (-40002) /* they have tables, and not those of ldapd */
@@ -119,7 +119,7 @@ static int open_env(struct store *store, const struct store_config *config, cons
 		map = store->map_limit;
 	error = mdb_env_set_mapsize(store->env, map);
 	if (!error)
-		error = mdb_env_set_maxdbs(store->env, BACKEND_INDEXES_MAX + TABLES);
+		error = mdb_env_set_maxdbs(store->env, STORE_INDEXES_MAX + TABLES);
 	if (!error)
 		error = mdb_env_set_maxreaders(store->env, STORE_READERS_MAX + 2);
 	return error ? error : mdb_env_open(store->env, db, env_flags(store, config), 0600);

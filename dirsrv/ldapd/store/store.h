@@ -21,19 +21,21 @@
 
 #include "base/buffer.h"
 #include "store/ids.h"
-#include "store/indexes.h"
 #include "store/row.h"
 
 struct schema_type;
 struct store;
 struct store_txn;
 
+/* The most types with indexes. */
+#define STORE_INDEXES_MAX 64
+
 struct store_config {
 	const char *db; /* NULL: a temporary directory */
 	bool fsync;
 	size_t map_bytes;
 	size_t map_limit;
-	const struct backend_index *indexes; /* ending with a NULL type */
+	const char *const *indexes; /* attribute types, ending with NULL */
 };
 
 /* A code of store functions: the database has bytes that no version of this program wrote. */
@@ -120,28 +122,17 @@ int store_put_text(struct store_txn *txn, const char *name, const char *text, si
 
 /* --- indexes ------------------------------------------------------------------------------ */
 
-/* What an index is asked. Values are normalized. */
-enum store_query { STORE_PRESENT, STORE_EQUAL, STORE_GREATER, STORE_LESS, STORE_SUBSTRING };
-
-struct store_question {
-	enum store_query query;
-	struct dirsrv_bytes type; /* the canonical name, without options */
-	struct dirsrv_bytes value; /* STORE_SUBSTRING: with STORE_START before an initial part and
-				      STORE_END behind a final one */
-};
-
-/* Bytes that stand for the ends of a value in substring indexes. */
-#define STORE_START '\001'
-#define STORE_END '\002'
-
 /*
- * store_ask: the ids of all entries that may match, and perhaps of others; in order.
+ * store_ask: the ids of all entries that have a value of a type, and perhaps of others; in order.
+ * The type has its canonical name without options, and the value is normalized.
  *
- * Returns 0; ENOENT: no index can tell; or a code.
+ * Returns 0; ENOENT: there is no index of the type; or a code.
  */
-int store_ask(struct store_txn *txn, const struct store_question *question, struct ids *ids);
+int store_ask(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
+	      struct ids *ids);
 
-/* store_estimate: about how many ids store_ask() would find; the same codes. */
-int store_estimate(struct store_txn *txn, const struct store_question *question, size_t *count);
+/* store_estimate: how many ids store_ask() would find; the same codes. */
+int store_estimate(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
+		   size_t *count);
 
 #endif /* LDAPD_STORE_STORE_H */

@@ -87,7 +87,11 @@ def passwords_do_not_stay_in_memory(program):
         assert words_in_memory(running.process.pid, {right, wrong}) == set()
         assert not running.logged(right) and not running.logged(wrong)
     assert "'-h' is no option" in refused(program, "-h")
-    assert "presence, equality and substring" in refused(program, "--index", "uid eq")
+
+
+def an_index_of_no_type_is_reported(program):
+    done = subprocess.run([program, "--index", "uid eq"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "index 'uid eq': this is no attribute type" in done.stderr, done
 
 
 def an_address_in_use_is_reported(program):
@@ -271,6 +275,7 @@ TESTS = [
     wrong_options_are_refused,
     a_root_password_that_cannot_match_is_refused,
     passwords_do_not_stay_in_memory,
+    an_index_of_no_type_is_reported,
     an_address_in_use_is_reported,
     a_search_keeps_the_size_limit,
     the_log_names_the_memory,

@@ -24,7 +24,7 @@ ldapd_start()
 {
 	"$ldapd" --listen "ldapi://$tmp/socket" --db "$tmp/data" --ldif "$tmp/people.ldif" \
 		--suffix dc=example,dc=com --rootDN $root --rootPassword secret \
-		--index 'uid equality' >"$tmp/log" 2>&1 &
+		--index uid >"$tmp/log" 2>&1 &
 	server=$!
 }
 

@@ -226,7 +226,7 @@ TEST_F(ModifyTest, IndexesFollow)
 	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(mail=a@x)").size(), 0u);
 	EXPECT_EQ(d.candidates, 0u);
 	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(mail=new@x)").size(), 1u);
-	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(mail=*ew@*)").size(), 1u);
+	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(mail=NEW@x)").size(), 1u);
 	EXPECT_EQ(d.candidates, 1u);
 	d.remove(ann);
 	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(mail=new@x)").size(), 0u);

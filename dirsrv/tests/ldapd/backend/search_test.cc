@@ -69,17 +69,14 @@ TEST_F(SearchTest, IndexesGiveFewCandidates)
 	const std::vector<std::tuple<std::string, size_t, unsigned long>> cases = {
 		{"(uid=U17)", 1, 1},
 		{"(uid=u999)", 0, 0},
-		{"(mail=u17@*)", 1, 2},
-		{"(mail=*17@example.com)", 2, 2},
-		{"(mail=*17@*)", 2, 2},
 		{"(|(uid=u1)(uid=u2)(uid=u2))", 2, 2},
 		{"(&(objectClass=person)(uid=u1))", 1, 1},
-		{"(&(description=*)(mail=u17@*))", 1, 2},
+		{"(&(description=*)(mail=u17@example.com))", 1, 1},
+		{"(mail=u17@*)", 1, 203},
+		{"(&(objectClass=person)(mail=*17@*))", 2, 200},
 		{"(&(uid=u1)(uid=u2))", 0, 1},
 		{"(&(uid=u1)(!(sn=u1)))", 0, 1},
 		{"(entryUUID>=00000000-0000-0000-0000-000000000000)", 203, 203},
-		{"(entryUUID<=00000000-0000-0000-0000-000000000000)", 0, 0},
-		{"(uid>=u99)", 0, 0},
 		{"(objectClass=organizationalUnit)", 2, 2},
 		{"(nothing=x)", 0, 203},
 		{"(&(uid=u1)(nothing=x))", 0, 1},
@@ -100,7 +97,7 @@ TEST_F(SearchTest, IndexesOrNotTheResultIsTheSame)
 {
 	folder db;
 	directory bare;
-	struct backend_index none[] = {{nullptr, 0}};
+	const char *none[] = {nullptr};
 
 	d.close(); /* one backend in a process */
 	bare.config.indexes = none;
@@ -120,14 +117,13 @@ TEST_F(SearchTest, IndexesOrNotTheResultIsTheSame)
 	EXPECT_GT(bare.stats().scans, 0u);
 	bare.close();
 
-	struct backend_index all[] = {{"uid", 7},         {"mail", 7},   {"cn", 7},
-				      {"objectClass", 7}, {"colour", 2}, {nullptr, 0}};
+	const char *all[] = {"uid", "mail", "cn", "objectClass", "colour", nullptr};
 	bare.config.indexes = all;
 	ASSERT_TRUE(bare.open(db.path)) << bare.error;
 	for (const std::string &filter : filters)
 		EXPECT_EQ(bare.search("dc=example", BACKEND_SUBTREE, filter), without[filter])
 			<< filter;
-	EXPECT_EQ(bare.stats().scans, 1u); /* that for name */
+	EXPECT_EQ(bare.stats().scans, filters.size() - 3); /* but those of equality */
 }
 
 TEST_F(SearchTest, EachEntryIsFoundOnceIfAnIndexKnowsOnePartOfAnOr)
@@ -149,7 +145,6 @@ TEST_F(SearchTest, LongListsOfAnIndexAreReadAsShortOnes)
 	for (const auto &[filter, found] : std::vector<std::pair<std::string, size_t>>{
 		     {"(objectClass=person)", 3000},
 		     {"(&(objectClass=person)(cn=person*))", 3000},
-		     {"(&(objectClass=person)(uid=u29*))", 111},
 		     {"(|(objectClass=person)(objectClass=domain))", 3001},
 		     {"(cn=*erson*)", 3000},
 		     {"(entryUUID>=00000000-0000-0000-0000-000000000000)", 3003}})

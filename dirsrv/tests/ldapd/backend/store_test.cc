@@ -332,7 +332,7 @@ TEST(StoreTest, ADatabaseOfAnotherProgramStaysAsItIs)
 
 TEST_F(BadDatabaseTest, AnotherFormatIsNamed)
 {
-	put_by_lmdb(db.path, "texts", "format", "ldapd 2");
+	put_by_lmdb(db.path, "texts", "format", "ldapd 1");
 	EXPECT_NE(refusal(db.path).find("data.mdb was written by another version of ldapd"),
 		  std::string::npos);
 }
@@ -380,8 +380,7 @@ TEST(StoreTest, ADirectoryThatCannotBeWrittenIsNamed)
 TEST(StoreTest, WrongSettingsGetASentence)
 {
 	const char *bad[] = {"nonsense", nullptr};
-	struct backend_index twice[] = {{"cn", 2}, {"commonName", 4}, {nullptr, 0}};
-	struct backend_index no_type[] = {{"a b", 2}, {nullptr, 0}};
+	const char *twice[] = {"cn", "commonName", nullptr}, *no_type[] = {"a b", nullptr};
 	directory d;
 
 	d.config.suffixes = bad;
@@ -398,9 +397,7 @@ TEST(StoreTest, WrongSettingsGetASentence)
 TEST(StoreTest, IndexesAreBuiltAnewWhenTheConfigurationHasOthers)
 {
 	folder db;
-	struct backend_index old[] = {{"cn", BACKEND_INDEX_EQUALITY}, {nullptr, 0}};
-	struct backend_index now[] = {{"sn", BACKEND_INDEX_EQUALITY | BACKEND_INDEX_PRESENCE},
-				      {nullptr, 0}};
+	const char *old[] = {"cn", nullptr}, *now[] = {"sn", nullptr};
 	directory d;
 
 	d.config.indexes = old;
@@ -415,8 +412,6 @@ TEST(StoreTest, IndexesAreBuiltAnewWhenTheConfigurationHasOthers)
 	ASSERT_TRUE(d.open(db.path)) << d.error;
 	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(sn=ann)").size(), 1u);
 	EXPECT_EQ(d.candidates, 1u);
-	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(sn=*)").size(), 2u);
-	EXPECT_EQ(d.candidates, 2u);
 	EXPECT_EQ(d.search("dc=example", BACKEND_SUBTREE, "(cn=person ann)").size(), 1u);
 	EXPECT_EQ(d.candidates, 5u);
 }
