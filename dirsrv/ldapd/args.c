@@ -23,7 +23,7 @@ static const char help[] =
 	"    --threads N         threads that execute operations\n"
 	"    --db FOLDER         the database (default: a temporary one)\n"
 	"    --fsync no          do not wait for the disk at each write\n"
-	"    --suffix DN         a naming context; may be repeated\n"
+	"    --suffix DN         the naming context\n"
 	"    --rootDN DN, --rootPassword PASSWORD\n"
 	"                        the administrator\n"
 	"    --logLevel LEVEL    error, warning, notice (default), info or debug\n"

@@ -97,21 +97,26 @@ static const char *set_listen(struct config *config, const char *value)
 			CONFIG_TEXT_MAX, value);
 }
 
-static bool is_dn(const char *value)
+static const char *set_dn(const char *value, char *place, size_t size)
 {
 	struct buffer normal = {0};
 	bool good = dn_normalize(bytes_of(value), &normal) && normal.length;
 
 	buffer_free(&normal);
-	return good;
+	if (!good || strlen(value) >= size)
+		return "a DN like dc=example, of up to 1023 bytes";
+	memcpy(place, value, strlen(value) + 1);
+	return NULL;
 }
 
 static const char *set_root_dn(struct config *config, const char *value)
 {
-	if (!is_dn(value) || strlen(value) >= sizeof(config->settings.root_dn))
-		return "a DN like cn=admin, of up to 1023 bytes";
-	memcpy(config->settings.root_dn, value, strlen(value) + 1);
-	return NULL;
+	return set_dn(value, config->settings.root_dn, sizeof(config->settings.root_dn));
+}
+
+static const char *set_suffix(struct config *config, const char *value)
+{
+	return set_dn(value, config->suffix, sizeof(config->suffix));
 }
 
 static const char *set_root_password(struct config *config, const char *value)
@@ -121,14 +126,6 @@ static const char *set_root_password(struct config *config, const char *value)
 		return "cleartext, or {CRYPT} and a hash of crypt(5), of up to 1023 bytes";
 	memcpy(config->settings.root_password, value, strlen(value) + 1);
 	return NULL;
-}
-
-static const char *set_suffix(struct config *config, const char *value)
-{
-	if (!is_dn(value))
-		return "a DN like dc=example";
-	return add_text(config->suffix[0], CONFIG_SUFFIXES_MAX, &config->suffix_count,
-			CONFIG_TEXT_MAX, value);
 }
 
 static const char *set_accept_delay(struct config *config, const char *value)

@@ -8,7 +8,6 @@
 #include "net/net.h"
 #include "ops/settings.h"
 
-#define CONFIG_SUFFIXES_MAX 16
 #define CONFIG_TEXT_MAX 256
 
 struct config {
@@ -24,8 +23,7 @@ struct config {
 	bool fsync;
 	uint64_t cache_bytes, map_limit;
 	uint64_t memory_limit; /* of the process; 0: none */
-	char suffix[CONFIG_SUFFIXES_MAX][CONFIG_TEXT_MAX];
-	unsigned suffix_count;
+	char suffix[1024]; /* "": that of the database */
 	char index[STORE_INDEXES_MAX][CONFIG_TEXT_MAX];
 	unsigned index_count;
 	enum log_level log_level;

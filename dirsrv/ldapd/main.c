@@ -33,21 +33,18 @@ static struct server server;
 
 static struct backend *open_backend(void)
 {
-	static const char *suffixes[CONFIG_SUFFIXES_MAX + 1];
 	static const char *indexes[STORE_INDEXES_MAX + 1];
 	struct backend_config backend = {
 		.db = config.db[0] ? config.db : NULL,
 		.fsync = config.fsync,
 		.cache_bytes = config.cache_bytes,
 		.map_limit = config.map_limit,
-		.suffixes = config.suffix_count ? suffixes : NULL,
+		.suffix = config.suffix[0] ? config.suffix : NULL,
 		.indexes = config.index_count ? indexes : NULL,
 	};
 	struct backend *opened;
 	char error[512];
 
-	for (unsigned i = 0; i < config.suffix_count; i++)
-		suffixes[i] = config.suffix[i];
 	for (unsigned i = 0; i < config.index_count; i++)
 		indexes[i] = config.index[i];
 	opened = backend_open(&backend, error, sizeof(error));

@@ -14,19 +14,19 @@ struct add {
 	size_t n;
 };
 
-/* The id of the parent; a naming context has none. */
+/* The id of the parent; the naming context has none. */
 static int find_parent(struct write *write, struct store_txn *txn, uint64_t *parent)
 {
 	struct dirsrv_bytes normal = write_normal(write);
-	int suffix = suffix_of(write->backend, normal), error;
+	int error;
 
 	*parent = ROW_ROOT;
-	if (suffix < 0) {
+	if (!suffix_holds(write->backend, normal)) {
 		result_set(write->result, LDAP_UNWILLING_TO_PERFORM,
-			   "the DN is below no naming context of this server");
+			   "the DN is not below the naming context of this server");
 		return STORE_UNDO;
 	}
-	if (write->backend->suffix_normal[suffix].length == normal.length)
+	if (write->backend->suffix_normal.length == normal.length)
 		return 0;
 	error = store_find(txn, dn_normal_parent(normal), parent);
 	if (error != MDB_NOTFOUND)

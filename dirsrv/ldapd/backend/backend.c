@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing the directory; its naming contexts and numbers. */
+/* Opening and closing the directory; its naming context and numbers. */
 #include "backend/backend.h"
 
 #include <errno.h>
@@ -10,102 +10,63 @@
 #include <urcu/urcu-memb.h>
 
 #include "backend/internal.h"
+#include "base/bytes.h"
 #include "schema/dn.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
 
-/* Under this name the database has its naming contexts, one a line. */
-#define SUFFIXES "suffixes"
+/* Under this name the database has its naming context. */
+#define SUFFIX "suffix"
 
 const char *const backend_indexes_default[] = {"objectClass",  "entryUUID", "uid",  "cn",
 					       "sn",           "givenName", "mail", "member",
 					       "uniqueMember", "ou",        NULL};
 
-/* --- naming contexts -------------------------------------------------------------------------- */
+/* --- the naming context ----------------------------------------------------------------------- */
 
-int suffix_of(struct backend *backend, struct dirsrv_bytes normal)
+bool suffix_holds(struct backend *backend, struct dirsrv_bytes normal)
 {
-	unsigned n = __atomic_load_n(&backend->suffixes, __ATOMIC_ACQUIRE);
+	struct dirsrv_bytes suffix;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct dirsrv_bytes suffix = backend->suffix_normal[i];
-
-		if (dn_under(normal, suffix) ||
-		    (normal.length == suffix.length &&
-		     memcmp(normal.data, suffix.data, suffix.length) == 0))
-			return (int)i;
-	}
-	return -1;
+	if (!backend_suffix(backend))
+		return false;
+	suffix = (struct dirsrv_bytes){backend->suffix_normal.data, backend->suffix_normal.length};
+	return dn_under(normal, suffix) || bytes_equal(normal, suffix);
 }
 
-static int append_suffix(struct backend *backend, struct dirsrv_bytes dn)
+int suffix_set(struct backend *backend, struct dirsrv_bytes dn)
 {
-	struct buffer text = {0}, normal = {0};
-	unsigned n = backend->suffixes;
+	struct buffer text = {0};
 
-	if (!dn_normalize(dn, &normal) || !normal.length) {
-		buffer_free(&normal);
-		return -EINVAL;
-	}
+	if (!dn_normalize(dn, &backend->suffix_normal) || !backend->suffix_normal.length)
+		return backend->suffix_normal.failed ? -ENOMEM : -EINVAL;
 	buffer_append(&text, dn.data, dn.length);
 	buffer_byte(&text, '\0');
-	if (n == SUFFIXES_MAX || text.failed) {
-		buffer_free(&normal);
+	if (text.failed) {
 		buffer_free(&text);
-		return n == SUFFIXES_MAX ? -E2BIG : -ENOMEM;
+		return -ENOMEM;
 	}
-	backend->suffix[n] = text.data;
-	backend->suffix_normal[n] = (struct dirsrv_bytes){normal.data, normal.length};
-	__atomic_store_n(&backend->suffixes, n + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&backend->suffix, text.data, __ATOMIC_RELEASE);
 	return 0;
 }
 
-int suffix_add(struct backend *backend, struct dirsrv_bytes dn)
+const char *backend_suffix(struct backend *backend)
 {
-	int error;
-
-	pthread_mutex_lock(&backend->lock);
-	error = append_suffix(backend, dn);
-	pthread_mutex_unlock(&backend->lock);
-	return error;
-}
-
-const char *backend_suffix(struct backend *backend, unsigned i)
-{
-	return i < __atomic_load_n(&backend->suffixes, __ATOMIC_ACQUIRE) ? backend->suffix[i]
-									 : NULL;
+	return __atomic_load_n(&backend->suffix, __ATOMIC_ACQUIRE);
 }
 
 int suffix_save(struct backend *backend, struct store_txn *txn)
 {
-	struct buffer has = {0}, now = {0};
-	const char *suffix;
-	int error = store_get_text(txn, SUFFIXES, &has);
-
-	for (unsigned i = 0; (suffix = backend_suffix(backend, i)); i++) {
-		if (i)
-			buffer_byte(&now, '\n');
-		buffer_text(&now, suffix);
-	}
-	if (error == MDB_NOTFOUND)
-		error = 0;
-	if (!error && (has.failed || now.failed))
-		error = ENOMEM;
-	if (!error && (has.length != now.length ||
-		       (now.length && memcmp(has.data, now.data, now.length) != 0)))
-		error = store_put_text(txn, SUFFIXES, now.data, now.length);
-	buffer_free(&has);
-	buffer_free(&now);
-	return error;
+	return store_put_text(txn, SUFFIX, backend->suffix, strlen(backend->suffix));
 }
 
-static int save_suffixes(struct store_txn *txn, void *arg)
+static int save_suffix(struct store_txn *txn, void *arg)
 {
 	return suffix_save(arg, txn);
 }
 
-/* The naming contexts that the database has. */
-static int read_suffixes(struct backend *backend)
+/* The naming context that the database has. */
+static int read_suffix(struct backend *backend)
 {
 	struct buffer text = {0};
 	struct store_txn *txn;
@@ -113,52 +74,29 @@ static int read_suffixes(struct backend *backend)
 
 	if (error)
 		return error;
-	error = store_get_text(txn, SUFFIXES, &text);
+	error = store_get_text(txn, SUFFIX, &text);
 	store_read_end(txn);
-	for (size_t at = 0; at < text.length && !error;) {
-		const char *line = text.data + at;
-		const char *end = memchr(line, '\n', text.length - at);
-		size_t length = end ? (size_t)(end - line) : text.length - at;
-
-		if (suffix_add(backend, (struct dirsrv_bytes){line, length}))
-			error = STORE_CORRUPT;
-		at += length + 1;
-	}
+	if (!error && suffix_set(backend, (struct dirsrv_bytes){text.data, text.length}))
+		error = STORE_CORRUPT;
 	buffer_free(&text);
 	return error == MDB_NOTFOUND ? 0 : error;
 }
 
-static bool add_configured(struct backend *backend, const char *const *suffix, char *error,
-			   size_t size)
+static bool open_suffix(struct backend *backend, const struct backend_config *config, char *error,
+			size_t size)
 {
-	for (; *suffix; suffix++) {
-		int failed = suffix_add(backend, (struct dirsrv_bytes){*suffix, strlen(*suffix)});
+	const char *suffix = config->suffix;
+	int failed;
 
-		if (!failed)
-			continue;
-		snprintf(error, size, "suffix '%s': %s", *suffix,
-			 failed == -EINVAL  ? "this is no DN; accepted: a DN like dc=example"
-			 : failed == -E2BIG ? "there are more than 16 suffixes"
-					    : "no memory");
+	if (suffix && suffix_set(backend, (struct dirsrv_bytes){suffix, strlen(suffix)})) {
+		snprintf(error, size, "suffix '%s': this is no DN; accepted: a DN like dc=example",
+			 suffix);
 		return false;
 	}
-	return true;
-}
-
-static bool open_suffixes(struct backend *backend, const struct backend_config *config, char *error,
-			  size_t size)
-{
-	bool configured = config->suffixes && config->suffixes[0];
-	int failed = 0;
-
-	if (configured && !add_configured(backend, config->suffixes, error, size))
-		return false;
-	if (!configured)
-		failed = read_suffixes(backend);
-	else
-		failed = store_write(backend->store, save_suffixes, NULL, backend);
+	failed = suffix ? store_write(backend->store, save_suffix, NULL, backend)
+			: read_suffix(backend);
 	if (failed)
-		snprintf(error, size, "cannot read or write the naming contexts: %s",
+		snprintf(error, size, "cannot read or write the naming context: %s",
 			 store_strerror(failed));
 	return !failed;
 }
@@ -234,12 +172,10 @@ struct backend *backend_open(const struct backend_config *config, char *error, s
 		snprintf(error, size, "no memory");
 		return NULL;
 	}
-	pthread_mutex_init(&backend->lock, NULL);
 	for (unsigned i = 0; i < STRIPES; i++)
 		pthread_mutex_init(&backend->stripe[i].lock, NULL);
 	if (open_store(backend, config, error, size) && open_caches(backend, config, error, size) &&
-	    open_suffixes(backend, config, error, size) &&
-	    is_complete(backend, config, error, size))
+	    open_suffix(backend, config, error, size) && is_complete(backend, config, error, size))
 		return backend;
 	backend_close(backend);
 	return NULL;
@@ -271,13 +207,10 @@ int backend_close(struct backend *backend)
 		return error;
 	if (backend->store)
 		store_close(backend->store);
-	for (unsigned i = 0; i < backend->suffixes; i++) {
-		slab_mfree(backend->suffix[i]);
-		slab_mfree((void *)backend->suffix_normal[i].data);
-	}
+	slab_mfree(backend->suffix);
+	buffer_free(&backend->suffix_normal);
 	for (unsigned i = 0; i < STRIPES; i++)
 		pthread_mutex_destroy(&backend->stripe[i].lock);
-	pthread_mutex_destroy(&backend->lock);
 	slab_mfree(backend);
 	return 0;
 }

@@ -38,9 +38,9 @@ struct backend_config {
 	size_t map_bytes; /* first size of LMDB's map, which doubles when full; 0: 1 GiB */
 	size_t map_limit; /* it does not grow beyond; 0: 1 TiB */
 	size_t cache_bytes; /* limit of the entry cache; 0: 64 MiB */
-	/* The naming contexts, ending with NULL; the database keeps them. NULL or empty: those of the
-	 * database; in an empty one the first entry that is loaded. */
-	const char *const *suffixes;
+	/* The naming context, which the database keeps. NULL: that of the database; in an empty one
+	 * the first entry that is loaded. */
+	const char *suffix;
 	/* Attribute types with an index of equality, ending with NULL; NULL: backend_indexes_default.
 	 * If they differ from those of the database, backend_open() builds them. */
 	const char *const *indexes;
@@ -72,9 +72,8 @@ int backend_close(struct backend *backend);
 struct dirsrv_entry_pool *backend_pool(struct backend *backend);
 struct dirsrv_entry_cache *backend_cache(struct backend *backend);
 
-/* backend_suffix: naming context number i as text, NULL after the last. The text is valid as long
- * as the backend. */
-const char *backend_suffix(struct backend *backend, unsigned i);
+/* backend_suffix: the naming context as text, valid as long as the backend; NULL: there is none. */
+const char *backend_suffix(struct backend *backend);
 
 /* Numbers for monitoring. */
 struct backend_stats {
@@ -169,7 +168,7 @@ void backend_compare(struct backend *backend, struct dirsrv_bytes dn, struct dir
  * `actor` is the DN of the bound client, for creatorsName and modifiersName; "" stands for
  * anonymous. Each call is one transaction. Codes of all: LDAP_SUCCESS, LDAP_INVALID_DN_SYNTAX,
  * LDAP_NO_SUCH_OBJECT with the matched DN, LDAP_UNWILLING_TO_PERFORM: the database is full,
- * or the DN is under no naming context; LDAP_OTHER: no memory, or the database failed.
+ * or the DN is not below the naming context; LDAP_OTHER: no memory, or the database failed.
  */
 
 /* backend_add: add an entry with these types and values. Also LDAP_ALREADY_EXISTS,

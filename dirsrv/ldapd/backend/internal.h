@@ -29,15 +29,11 @@ struct backend {
 	const struct rcu_flavor_struct *rcu;
 	struct stripe stripe[STRIPES];
 
-	pthread_mutex_t lock; /* protects adding suffixes */
-	char *suffix[16];
-	struct dirsrv_bytes suffix_normal[16];
-	unsigned suffixes; /* read without the lock: they are only added */
+	char *suffix; /* set once, behind its normal form; NULL: none yet */
+	struct buffer suffix_normal;
 
 	uint64_t searches, candidates, scans; /* counted without a lock */
 };
-
-#define SUFFIXES_MAX 16
 
 /* A text of the database: how far the last load got. */
 #define LOAD_STATE "load"
@@ -57,14 +53,12 @@ void result_store(struct backend_result *result, int error);
 void result_no_such_object(struct store_txn *txn, struct dirsrv_bytes normal,
 			   struct backend_result *result);
 
-/* --- suffixes ------------------------------------------------------------------------------ */
+/* --- the naming context --------------------------------------------------------------------- */
 
-/* suffix_of: the naming context of a DN in normal form, or -1. suffix_add: one more; 0, -ENOMEM,
- * -EINVAL: no DN, -E2BIG: too many. */
-int suffix_of(struct backend *backend, struct dirsrv_bytes normal);
-int suffix_add(struct backend *backend, struct dirsrv_bytes dn);
-
-/* suffix_save: write the naming contexts to the database, if it has others. */
+/* suffix_holds: whether a DN in normal form is the naming context or below it. suffix_set: set it
+ * where there is none; 0, -ENOMEM, -EINVAL: no DN. suffix_save: write it to the database. */
+bool suffix_holds(struct backend *backend, struct dirsrv_bytes normal);
+int suffix_set(struct backend *backend, struct dirsrv_bytes dn);
 int suffix_save(struct backend *backend, struct store_txn *txn);
 
 /* --- the entry cache ------------------------------------------------------------------------ */

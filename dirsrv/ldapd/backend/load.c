@@ -61,11 +61,11 @@ static void report(struct load *load, unsigned i)
 		*result->message ? ": " : "", result->message);
 }
 
-/* In a database without naming contexts the first entry is one. */
+/* In a database without a naming context the first entry is it. */
 static int first_suffix(struct load *load, struct store_txn *txn, struct dirsrv_bytes dn)
 {
-	if (!backend_suffix(load->write.backend, 0)) {
-		if (suffix_add(load->write.backend, dn))
+	if (!backend_suffix(load->write.backend)) {
+		if (suffix_set(load->write.backend, dn))
 			return ENOMEM;
 		load->names_suffix = true;
 	}

@@ -27,11 +27,11 @@ static void send_root_dse(struct operation *operation)
 	static const char *const extensions[] = {LDAP_EXOP_WHO_AM_I, NULL};
 	static const char *const features[] = {FEATURE_OPERATIONAL, FEATURE_TRUE_FALSE, NULL};
 	struct draft draft;
-	const char *suffix;
+	const char *suffix = backend_suffix(operation->server->backend);
 
 	draft_begin(&draft, operation, ROOT_DSE_DN);
 	draft_text(&draft, "objectClass", "top");
-	for (unsigned i = 0; (suffix = backend_suffix(operation->server->backend, i)); i++)
+	if (suffix)
 		draft_text(&draft, "namingContexts", suffix);
 	draft_text(&draft, "supportedLDAPVersion", "3");
 	add_all(&draft, "supportedControl", controls);

@@ -14,7 +14,7 @@
 
 #include "base/buffer.h"
 
-/* The parent of naming contexts. */
+/* The parent of the naming context. */
 #define ROW_ROOT UINT64_C(0)
 
 /* What a row has; bytes point into it. */

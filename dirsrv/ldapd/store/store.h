@@ -116,7 +116,7 @@ int store_put(struct store_txn *txn, uint64_t id, const struct row *row, const s
 int store_delete(struct store_txn *txn, uint64_t id, const struct row *row,
 		 const struct pairs *old);
 
-/* A short text of the server under a name, such as its naming contexts. MDB_NOTFOUND. */
+/* A short text of the server under a name, such as its naming context. MDB_NOTFOUND. */
 int store_get_text(struct store_txn *txn, const char *name, struct buffer *out);
 int store_put_text(struct store_txn *txn, const char *name, const char *text, size_t length);
 

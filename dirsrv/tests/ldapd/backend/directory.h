@@ -86,14 +86,13 @@ public:
 	bool open(const std::string &db)
 	{
 		char text[256] = "";
-		const char *suffixes[] = {"dc=example", nullptr};
 
 		config.db = db.empty() ? nullptr : db.c_str();
-		if (!config.suffixes && !any_suffix)
-			config.suffixes = suffixes;
+		if (!config.suffix && !any_suffix)
+			config.suffix = "dc=example";
 		config.rcu = dirsrv_test::flavour();
 		backend = backend_open(&config, text, sizeof(text));
-		config.suffixes = nullptr;
+		config.suffix = nullptr;
 		config.db = nullptr;
 		error = text;
 		return backend != nullptr;
@@ -223,7 +222,7 @@ public:
 
 	known_thread known;
 	struct backend_config config = {};
-	bool any_suffix = false; /* those of the database */
+	bool any_suffix = false; /* that of the database */
 	struct backend *backend = nullptr;
 	struct backend_result result = {};
 	unsigned long candidates = 0;

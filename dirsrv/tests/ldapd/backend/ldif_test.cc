@@ -44,13 +44,13 @@ TEST_F(LdifTest, TheFirstEntryIsTheNamingContextOfAnEmptyDatabase)
 
 	d.any_suffix = true;
 	ASSERT_TRUE(d.open(db.path)) << d.error;
-	EXPECT_EQ(backend_suffix(d.backend, 0), nullptr);
+	EXPECT_EQ(backend_suffix(d.backend), nullptr);
 	EXPECT_EQ(d.person("ann"), LDAP_UNWILLING_TO_PERFORM);
 	ASSERT_EQ(load(write(three)), 3) << error;
-	EXPECT_STREQ(backend_suffix(d.backend, 0), "dc=example");
+	EXPECT_STREQ(backend_suffix(d.backend), "dc=example");
 	d.close();
 	ASSERT_TRUE(d.open(db.path)) << d.error;
-	EXPECT_STREQ(backend_suffix(d.backend, 0), "dc=example");
+	EXPECT_STREQ(backend_suffix(d.backend), "dc=example");
 	EXPECT_EQ(d.person("ann", {}, "ou=a,dc=example"), LDAP_SUCCESS);
 }
 
@@ -70,10 +70,10 @@ TEST_F(LdifTest, TheNamingContextStaysWhenTheMapGrowsMeanwhile)
 	EXPECT_GT(d.stats().map_growths, 0u);
 	d.close();
 	ASSERT_TRUE(d.open(db.path)) << d.error;
-	EXPECT_STREQ(backend_suffix(d.backend, 0), "dc=example");
+	EXPECT_STREQ(backend_suffix(d.backend), "dc=example");
 }
 
-TEST_F(LdifTest, TheDatabaseKeepsTheNamingContextsOfTheConfiguration)
+TEST_F(LdifTest, TheDatabaseKeepsTheNamingContextOfTheConfiguration)
 {
 	folder db;
 
@@ -81,7 +81,7 @@ TEST_F(LdifTest, TheDatabaseKeepsTheNamingContextsOfTheConfiguration)
 	d.close();
 	d.any_suffix = true;
 	ASSERT_TRUE(d.open(db.path)) << d.error;
-	EXPECT_STREQ(backend_suffix(d.backend, 0), "dc=example");
+	EXPECT_STREQ(backend_suffix(d.backend), "dc=example");
 }
 
 TEST_F(LdifTest, WhatCannotBeAddedIsReportedAndSkipped)

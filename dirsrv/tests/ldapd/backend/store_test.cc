@@ -379,11 +379,10 @@ TEST(StoreTest, ADirectoryThatCannotBeWrittenIsNamed)
 
 TEST(StoreTest, WrongSettingsGetASentence)
 {
-	const char *bad[] = {"nonsense", nullptr};
 	const char *twice[] = {"cn", "commonName", nullptr}, *no_type[] = {"a b", nullptr};
 	directory d;
 
-	d.config.suffixes = bad;
+	d.config.suffix = "nonsense";
 	EXPECT_FALSE(d.open(""));
 	EXPECT_EQ(d.error, "suffix 'nonsense': this is no DN; accepted: a DN like dc=example");
 	d.config.indexes = twice;
