@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries that are being made or changed: modifications, the RDN, classes, stamps. */
+/* Entries that are being made or changed: modifications, the RDN, stamps. */
 #include "backend/draft.h"
 
 #include <ldap.h>
@@ -201,69 +201,10 @@ int draft_rdn(struct draft *draft, struct dirsrv_bytes dn, enum draft_rdn what)
 	return code;
 }
 
-/* --- classes --------------------------------------------------------------------------------- */
-
-static struct dirsrv_bytes value_at(void *arg, const char *type, size_t i)
-{
-	const struct draft *draft = arg;
-	struct dirsrv_bytes none = {NULL, 0}, wanted = bytes_of(type);
-
-	for (size_t at = 0; at < draft->pairs.count; at++) {
-		struct dirsrv_bytes has = draft->pairs.pair[at].type;
-		bool options = has.length > wanted.length &&
-			       ((const char *)has.data)[wanted.length] == ';';
-
-		if (options)
-			has.length = wanted.length;
-		if (bytes_equal_folded(has, wanted) && !i--)
-			return draft->pairs.pair[at].value;
-	}
-	return none;
-}
-
-static const char *type_at(void *arg, size_t i)
-{
-	const struct draft *draft = arg;
-	struct dirsrv_bytes base, options;
-	const struct schema_type *type;
-	bool valid;
-
-	if (i >= draft->pairs.count)
-		return NULL;
-	type = schema_split(draft->pairs.pair[i].type, &base, &options, &valid);
-	/* What the schema does not know is allowed; no type has this name. */
-	return type ? type->name : "";
-}
-
-bool draft_has_type(const struct draft *draft, const char *type)
-{
-	return value_at((void *)draft, type, 0).data != NULL;
-}
-
-int draft_check(struct draft *draft)
-{
-	struct schema_entry entry = {.value = value_at, .type = type_at, .arg = draft};
-	struct dirsrv_bytes was = value_at(draft, "structuralObjectClass", 0);
-	const char *now = NULL;
-	char message[sizeof(draft->result->message)];
-	int code = schema_check(&entry, &now, message, sizeof(message));
-
-	if (now && was.data && !bytes_equal_folded(was, bytes_of(now)) && !draft->trusted) {
-		result_set(draft->result, LDAP_NO_OBJECT_CLASS_MODS,
-			   "structural object class modification from '%.*s' to '%s' not allowed",
-			   (int)was.length, (const char *)was.data, now);
-		return LDAP_NO_OBJECT_CLASS_MODS;
-	}
-	if (code)
-		result_set(draft->result, code, "%s", message);
-	else if (now)
-		draft_set(draft, "structuralObjectClass", now);
-	return code;
-}
-
 /* --- stamps ---------------------------------------------------------------------------------- */
 
-void draft_set(struct draft *draft, const char *type, const char *value)
+/* Replace an operational attribute, without checks. */
+static void set(struct draft *draft, const char *type, const char *value)
 {
 	struct values values;
 
@@ -271,8 +212,7 @@ void draft_set(struct draft *draft, const char *type, const char *value)
 		return;
 	pairs_remove(&draft->pairs, values.at, values.count);
 	values.count = 0;
-	if (value)
-		values_append(draft, &values, arena_copy(&draft->arena, bytes_of(value)));
+	values_append(draft, &values, arena_copy(&draft->arena, bytes_of(value)));
 }
 
 /* A random UUID, RFC 4122, 4.4. */
@@ -289,10 +229,26 @@ static void make_uuid(char out[37])
 		 b[13], b[14], b[15]);
 }
 
+static bool has_type(const struct draft *draft, const char *type)
+{
+	for (size_t at = 0; at < draft->pairs.count; at++)
+		if (bytes_equal_folded(draft->pairs.pair[at].type, bytes_of(type)))
+			return true;
+	return false;
+}
+
+int draft_check(struct draft *draft)
+{
+	if (has_type(draft, "objectClass"))
+		return LDAP_SUCCESS;
+	result_set(draft->result, LDAP_OBJECT_CLASS_VIOLATION, "no objectClass attribute");
+	return LDAP_OBJECT_CLASS_VIOLATION;
+}
+
 static void set_missing(struct draft *draft, const char *type, const char *value)
 {
-	if (!draft_has_type(draft, type))
-		draft_set(draft, type, value);
+	if (!has_type(draft, type))
+		set(draft, type, value);
 }
 
 void draft_stamp(struct draft *draft, const char *actor, bool created)
@@ -301,8 +257,8 @@ void draft_stamp(struct draft *draft, const char *actor, bool created)
 
 	time_now(now);
 	if (!created) {
-		draft_set(draft, "modifiersName", actor);
-		draft_set(draft, "modifyTimestamp", now);
+		set(draft, "modifiersName", actor);
+		set(draft, "modifyTimestamp", now);
 		return;
 	}
 	make_uuid(uuid);

@@ -33,13 +33,7 @@ int draft_check_values(struct draft *draft, const struct backend_modification *m
 /* draft_modify: one modification, whose values were checked. */
 int draft_modify(struct draft *draft, const struct backend_modification *modification);
 
-/* draft_set: replace an operational attribute, without checks; value NULL: remove it. */
-void draft_set(struct draft *draft, const char *type, const char *value);
-
-/* draft_has_type: whether there is a value of this type. */
-bool draft_has_type(const struct draft *draft, const char *type);
-
-/* draft_check: whether the object classes allow the entry; sets structuralObjectClass. */
+/* draft_check: whether the entry has a class. */
 int draft_check(struct draft *draft);
 
 /* draft_rdn: check that the values of an RDN are there, or add them. */

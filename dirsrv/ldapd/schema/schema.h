@@ -2,7 +2,7 @@
 /*
  * The schema: attribute types and object classes of RFC 4512, 4519, 4523, 4524, 2798 and 3045 in
  * two tables, and what follows from them: the normal form of a value by its type's matching rule,
- * checks of values and entries.
+ * checks of values. What classes demand of entries, and allow, is not checked.
  *
  * Types and classes that are not in the tables are accepted. Values of such types match as
  * those of directory strings do, without regard to case.
@@ -54,15 +54,10 @@ struct schema_type {
 	unsigned flags;
 };
 
-enum schema_class_kind { SCHEMA_ABSTRACT, SCHEMA_STRUCTURAL, SCHEMA_AUXILIARY };
-
 struct schema_class {
 	const char *name;
 	const char *oid;
 	const char *sup; /* the superclass, or NULL */
-	enum schema_class_kind kind;
-	const char *must; /* types, with blanks between them */
-	const char *may;
 };
 
 /* --- looking up -------------------------------------------------------------------------- */
@@ -125,31 +120,5 @@ enum schema_part { SCHEMA_INITIAL, SCHEMA_ANY, SCHEMA_FINAL };
  * where they touch more of the value. */
 bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct dirsrv_bytes value,
 			   struct buffer *out);
-
-/* --- entries ------------------------------------------------------------------------------ */
-
-/*
- * The sets of attributes that the check of an entry sees: it asks for the values of a type by
- * its canonical name.
- */
-struct schema_entry {
-	/* Value number i of a type, with length 0 and data NULL after the last. */
-	struct dirsrv_bytes (*value)(void *arg, const char *type, size_t i);
-	/* The name of attribute number i, without options, or NULL after the last. */
-	const char *(*type)(void *arg, size_t i);
-	void *arg;
-};
-
-/*
- * schema_check: whether the classes of an entry allow it.
- *
- * @structural  set to its most derived structural class; without one, to a class that is in the
- *              schema, or NULL if none is; also if the entry is not allowed, unless because of the
- *              classes themselves
- *
- * Returns LDAP_SUCCESS, LDAP_OBJECT_CLASS_VIOLATION with the reason in message[size].
- */
-int schema_check(const struct schema_entry *entry, const char **structural, char *message,
-		 size_t size);
 
 #endif /* LDAPD_SCHEMA_SCHEMA_H */

@@ -107,11 +107,14 @@ def random_change(choice):
         how = choice.choice([ldap.MOD_ADD, ldap.MOD_DELETE, ldap.MOD_REPLACE])
         members = [f"uid=u{choice.randrange(150)},{PEOPLE}".encode() for _ in range(2)]
         members = [m.upper() if choice.random() < 0.3 else m for m in members]
-        count = choice.choice([0, 1, 1, 2]) if how != ldap.MOD_ADD else 1
-        return ("modify", group, [(how, "member", members[:count] or None)])
+        count = choice.choice([1, 2]) if how != ldap.MOD_ADD else 1
+        return ("modify", group, [(how, "member", members[:count])])
     if kind < 0.65:
         how = choice.choice([ldap.MOD_DELETE, ldap.MOD_REPLACE, ldap.MOD_ADD])
-        name = choice.choice(["uidNumber", "gidNumber", "employeeNumber", "sn", "uid"])
+        # ldapd knows no attributes that a class demands.
+        names = ["employeeNumber", "uid"] if how == ldap.MOD_DELETE else \
+            ["uidNumber", "gidNumber", "employeeNumber", "sn", "uid"]
+        name = choice.choice(names)
         value = choice.choice([b"1", b"-5", b"x", b"007", b"0"])
         return ("modify", f"uid=u{choice.randrange(155)},{PEOPLE}", [(how, name, [value])])
     if kind < 0.9:

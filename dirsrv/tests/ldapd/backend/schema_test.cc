@@ -2,8 +2,6 @@
 /* The schema: normal forms of values and DNs. */
 #include <gtest/gtest.h>
 
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -156,22 +154,6 @@ TEST(SchemaTest, TheRootHasNoParent)
 {
 	/* What dn_normalize() leaves of "" in a buffer without memory. */
 	EXPECT_EQ(0u, dn_normal_parent({nullptr, 0}).length);
-}
-
-TEST(SchemaTest, EveryTypeThatAClassNamesIsInTheSchema)
-{
-	for (const char *name : {"top", "inetOrgPerson", "posixAccount", "groupOfNames", "domain",
-				 "organization", "strongAuthenticationUser", "document"}) {
-		const struct schema_class *cls = schema_class_find(name, strlen(name));
-
-		ASSERT_NE(cls, nullptr) << name;
-		std::istringstream words(std::string(cls->must) + " " + cls->may);
-		std::string word;
-
-		while (words >> word)
-			EXPECT_NE(schema_type_find(word.data(), word.size()), nullptr)
-				<< name << ": " << word;
-	}
 }
 
 } // namespace
