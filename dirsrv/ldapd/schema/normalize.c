@@ -9,9 +9,6 @@
 #include "schema/schema.h"
 #include "schema/time.h"
 
-#define SYNTAX_IA5 "4.1.1466.115.121.1.26"
-#define SYNTAX_TELEPHONE "4.1.1466.115.121.1.50"
-
 /* The characters of a PrintableString (RFC 4517, 3.2). */
 #define PRINTABLE "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'()+,-./:?= "
 
@@ -168,8 +165,8 @@ bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct 
 bool schema_allows(const struct schema_type *type, struct dirsrv_bytes value)
 {
 	const char *text = value.data;
-	const bool ascii = type && strcmp(type->syntax, SYNTAX_IA5) == 0;
-	const bool printable = type && strcmp(type->syntax, SYNTAX_TELEPHONE) == 0;
+	const bool ascii = schema_flags_of(type) & SCHEMA_ASCII;
+	const bool printable = schema_flags_of(type) & SCHEMA_PRINTABLE;
 
 	for (size_t i = 0; i < value.length; i++)
 		if ((ascii && (unsigned char)text[i] >= 0x80) ||

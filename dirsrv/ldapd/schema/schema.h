@@ -43,6 +43,8 @@ enum schema_rule {
 #define SCHEMA_SUBSTRINGS (1u << 4) /* substrings are defined */
 #define SCHEMA_COMPUTED (1u << 5) /* not stored */
 #define SCHEMA_PARENT (1u << 6) /* other types are subtypes of it */
+#define SCHEMA_ASCII (1u << 7) /* values are of ASCII */
+#define SCHEMA_PRINTABLE (1u << 8) /* values are PrintableStrings (RFC 4517, 3.2) */
 
 struct schema_type {
 	const char *name;
@@ -50,7 +52,6 @@ struct schema_type {
 	const char *oid;
 	const char *sup; /* the supertype, or NULL */
 	enum schema_rule rule;
-	const char *syntax; /* the last arc(s) of its OID, below 1.3.6.1 */
 	unsigned flags;
 };
 
@@ -105,8 +106,7 @@ unsigned schema_flags_of(const struct schema_type *type);
  */
 bool schema_normalize(enum schema_rule rule, struct dirsrv_bytes value, struct buffer *out);
 
-/* schema_allows: whether a value has only characters of the type's syntax: IA5 strings are ASCII, and
- * telephone numbers are PrintableStrings. */
+/* schema_allows: whether a value has only characters of the type's syntax. */
 bool schema_allows(const struct schema_type *type, struct dirsrv_bytes value);
 
 /* schema_valid: whether a value is of the type's syntax. SCHEMA_NO_MATCH and unknown types
