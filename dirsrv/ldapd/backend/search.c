@@ -215,7 +215,7 @@ static int find_scope(struct walk *walk, struct store_txn *txn)
 	note_lengthy(walk);
 	if (walk->search->scope == BACKEND_SUBTREE)
 		ids_append(&walk->ids, walk->base);
-	error = store_descendants(txn, walk->base, 0, &walk->ids);
+	error = store_descendants(txn, walk->base, &walk->ids);
 	ids_sort(&walk->ids);
 	return error;
 }

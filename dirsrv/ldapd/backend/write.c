@@ -38,7 +38,7 @@ void write_begin(struct write *write)
 	buffer_clear(&write->image);
 }
 
-int write_copy(struct write *write, struct store_txn *txn, uint64_t id)
+static int write_copy(struct write *write, struct store_txn *txn, uint64_t id)
 {
 	struct row row;
 	int error = store_get(txn, id, &row);

@@ -37,9 +37,6 @@ void write_begin(struct write *write);
 /* write_find: find the entry and copy its row. STORE_UNDO: there is none, and the result says so. */
 int write_find(struct write *write, struct store_txn *txn);
 
-/* write_copy: the row of an id, copied. */
-int write_copy(struct write *write, struct store_txn *txn, uint64_t id);
-
 /* write_stale: the entry of a row becomes stale. */
 int write_stale(struct write *write, const struct row *row);
 

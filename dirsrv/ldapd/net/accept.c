@@ -121,7 +121,7 @@ static void add(struct address *address, int fd)
 	struct connection *connection;
 
 	if ((unsigned)fd >= net->table_size ||
-	    atomic_load(&net->connections) >= atomic_load(&net->connections_max)) {
+	    atomic_load(&net->connections) >= net->config.limits.connections) {
 		refuse(fd, "the server has its most connections");
 		return;
 	}

@@ -70,9 +70,7 @@ static bool keep(struct connection *connection, const unsigned char *data, size_
 static bool frame(struct connection *connection, const unsigned char *data, size_t available,
 		  size_t *total)
 {
-	long length = request_frame(
-		data, available,
-		atomic_load_explicit(&connection->net->pdu_max, memory_order_relaxed));
+	long length = request_frame(data, available, connection->net->config.limits.pdu_max);
 
 	if (length < 0) {
 		counter_add(COUNTER_MALFORMED, 1);

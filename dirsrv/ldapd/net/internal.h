@@ -40,8 +40,6 @@ struct net_thread {
 
 struct net {
 	struct net_config config;
-	_Atomic size_t pdu_max, output_max;
-	_Atomic unsigned connections_max, idle_seconds, request_seconds, write_seconds;
 	struct address addresses[NET_ADDRESSES_MAX];
 	unsigned address_count;
 	int epolls[NET_LISTENERS_MAX];

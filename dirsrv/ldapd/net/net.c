@@ -27,16 +27,6 @@ static int fail(char *error, size_t size, const char *what)
 	return -1;
 }
 
-void net_set_limits(struct net *net, const struct net_limits *limits)
-{
-	atomic_store(&net->connections_max, limits->connections);
-	atomic_store(&net->pdu_max, limits->pdu_max);
-	atomic_store(&net->output_max, limits->output_max);
-	atomic_store(&net->idle_seconds, limits->idle_seconds);
-	atomic_store(&net->request_seconds, limits->request_seconds);
-	atomic_store(&net->write_seconds, limits->write_seconds);
-}
-
 /* As many descriptors as connections need, if the system allows it; and a place for each. */
 static int make_table(struct net *net)
 {
@@ -181,7 +171,6 @@ struct net *net_start(const struct net_config *config, char *error, size_t size)
 	net->config = *config;
 	net->wake = -1;
 	net->edge = config->form == NET_INLINE ? 0 : EPOLLET;
-	net_set_limits(net, &config->limits);
 	work_queue_init(&net->queue);
 	pthread_rwlock_init(&net->spare_lock, NULL);
 	pthread_mutex_init(&net->threads_lock, NULL);
@@ -204,7 +193,8 @@ unsigned net_connections(const struct net *net)
 	return atomic_load(&net->connections);
 }
 
-void net_each(struct net *net, void (*fn)(struct connection *connection, void *arg), void *arg)
+static void net_each(struct net *net, void (*fn)(struct connection *connection, void *arg),
+		     void *arg)
 {
 	for (unsigned fd = 0; fd < net->table_size; fd++) {
 		struct connection *connection = NULL;
@@ -229,22 +219,23 @@ static bool passed(uint32_t since, unsigned limit, uint32_t now)
 /* Why a connection has to be closed; NULL: it stays. The number of bytes of an incomplete
  * message does not matter: a client that sends one byte a second is as bad as one that sends
  * none. */
-static const char *overdue(struct net *net, struct connection *connection, uint32_t now)
+static const char *overdue(const struct net_limits *limits, struct connection *connection,
+			   uint32_t now)
 {
 	uint32_t partial_at = atomic_load(&connection->partial_at);
 	const char *why = NULL;
 
 	connection_lock(connection);
 	if (connection->want_write)
-		why = passed(connection->blocked_at, atomic_load(&net->write_seconds), now)
+		why = passed(connection->blocked_at, limits->write_seconds, now)
 			      ? "the client does not read"
 			      : NULL;
 	else if (partial_at)
-		why = passed(partial_at, atomic_load(&net->request_seconds), now)
+		why = passed(partial_at, limits->request_seconds, now)
 			      ? "a request takes too long to arrive"
 			      : NULL;
 	else if (!connection->in_flight &&
-		 passed(atomic_load(&connection->active_at), atomic_load(&net->idle_seconds), now))
+		 passed(atomic_load(&connection->active_at), limits->idle_seconds, now))
 		why = "idle";
 	connection_unlock(connection);
 	return why;
@@ -252,7 +243,7 @@ static const char *overdue(struct net *net, struct connection *connection, uint3
 
 static void check_time(struct connection *connection, void *arg)
 {
-	const char *why = overdue(connection->net, connection, *(uint32_t *)arg);
+	const char *why = overdue(&connection->net->config.limits, connection, *(uint32_t *)arg);
 
 	if (!why)
 		return;

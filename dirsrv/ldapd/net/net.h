@@ -100,13 +100,8 @@ struct net *net_start(const struct net_config *config, char *error, size_t size)
  * configuration has port 0; NULL after the last. Valid until net_stop(). */
 const char *net_address(const struct net *net, unsigned i);
 
-/* net_set_limits: use other limits from now on. MT-safe. */
-void net_set_limits(struct net *net, const struct net_limits *limits);
-
-/* net_connections: the number of open connections. net_each: call fn for each of them, with a
- * reference for the duration of the call. Both are MT-safe. */
+/* net_connections: the number of open connections. MT-safe. */
 unsigned net_connections(const struct net *net);
-void net_each(struct net *net, void (*fn)(struct connection *connection, void *arg), void *arg);
 
 /* net_tick: close the connections that have reached a time limit. To be called each second. */
 void net_tick(struct net *net);

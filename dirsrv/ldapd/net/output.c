@@ -123,8 +123,7 @@ void connection_disconnect(struct connection *connection, int code, const char *
 bool connection_full(const struct connection *connection)
 {
 	return connection->want_write &&
-	       connection->output_bytes >
-		       atomic_load_explicit(&connection->net->output_max, memory_order_relaxed);
+	       connection->output_bytes > connection->net->config.limits.output_max;
 }
 
 /* An edge-triggered event is reported once: what came while another event was handled, and what was

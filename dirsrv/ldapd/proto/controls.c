@@ -35,7 +35,6 @@ static bool decode_value(struct decoder *decoder, struct dirsrv_bytes type, bool
 
 	if (search && request_bytes_equal(type, LDAP_CONTROL_PAGEDRESULTS)) {
 		controls->present |= CONTROL_PAGED;
-		controls->paged_critical = critical;
 		return decode_paged(decoder);
 	}
 	if (request_bytes_equal(type, LDAP_CONTROL_MANAGEDSAIT))

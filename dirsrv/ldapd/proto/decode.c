@@ -109,7 +109,6 @@ static bool decode_search(struct decoder *decoder)
 	    scope > LDAP_SCOPE_SUBORDINATE || deref > LDAP_DEREF_ALWAYS)
 		return false;
 	search->scope = (int)scope;
-	search->deref = (int)deref;
 	return decode_filter(decoder, &search->filter, REQUEST_FILTER_DEPTH_MAX) &&
 	       decode_attributes(decoder);
 }
@@ -148,8 +147,7 @@ static bool decode_extended(struct decoder *decoder)
 
 	if (!reader_bytes(reader, LDAP_TAG_EXOP_REQ_OID, &extended->name))
 		return false;
-	extended->has_value = reader_next_tag(reader) == LDAP_TAG_EXOP_REQ_VALUE;
-	return !extended->has_value ||
+	return reader_next_tag(reader) != LDAP_TAG_EXOP_REQ_VALUE ||
 	       reader_bytes(reader, LDAP_TAG_EXOP_REQ_VALUE, &extended->value);
 }
 

@@ -33,7 +33,6 @@ enum request_control {
 
 struct request_controls {
 	unsigned present; /* bits of enum request_control */
-	bool paged_critical;
 	uint32_t page_size;
 	struct dirsrv_bytes cookie;
 };
@@ -49,7 +48,6 @@ struct bind_request {
 struct search_request {
 	struct dirsrv_bytes base;
 	int scope; /* LDAP_SCOPE_* */
-	int deref;
 	uint32_t size_limit; /* 0: the client sets none */
 	uint32_t time_limit; /* seconds; 0: the client sets none */
 	bool types_only;
@@ -84,7 +82,6 @@ struct modify_request {
 
 struct extended_request {
 	struct dirsrv_bytes name, value;
-	bool has_value;
 };
 
 struct request {

@@ -126,8 +126,7 @@ static void put_paged(BerElement *ber, const struct response *response)
 	BerElement *inner = ber_alloc_t(LBER_USE_DER);
 
 	if (!inner ||
-	    ber_printf(inner, "{io}", (ber_int_t)response->page_estimate,
-		       response->cookie.data ? response->cookie.data : "",
+	    ber_printf(inner, "{io}", 0, response->cookie.data ? response->cookie.data : "",
 		       (ber_len_t)response->cookie.length) == -1 ||
 	    ber_flatten2(inner, &value, 0) == -1)
 		encoder.failed = true;

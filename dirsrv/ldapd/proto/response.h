@@ -25,7 +25,6 @@ struct response {
 	struct dirsrv_bytes value; /* of an extended response, if data is not NULL */
 	/* Search result done: the control of paged results. */
 	bool paged;
-	uint32_t page_estimate;
 	struct dirsrv_bytes cookie;
 };
 

@@ -50,13 +50,6 @@ struct dirsrv_bytes dn_rdn(struct dirsrv_bytes text)
 	return trim(text.data, find_unescaped(text.data, end_of(text), ","));
 }
 
-struct dirsrv_bytes dn_parent(struct dirsrv_bytes text)
-{
-	const char *end = end_of(text), *comma = find_unescaped(text.data, end, ",");
-
-	return trim(comma < end ? comma + 1 : end, end);
-}
-
 static int hex(char c)
 {
 	c = bytes_fold(c);
@@ -215,15 +208,6 @@ bool dn_normalize(struct dirsrv_bytes text, struct buffer *out)
 		buffer_byte(out, DN_SEPARATOR);
 		at = comma;
 	}
-}
-
-bool dn_normal_fits(struct dirsrv_bytes normal)
-{
-	unsigned rdns = 1;
-
-	for (normal = dn_normal_parent(normal); normal.length; normal = dn_normal_parent(normal))
-		rdns++;
-	return rdns <= RDNS_MAX;
 }
 
 bool dn_under(struct dirsrv_bytes normal, struct dirsrv_bytes above)

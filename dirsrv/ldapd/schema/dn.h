@@ -22,16 +22,11 @@
  * DIRSRV_DN_MAX bytes or 1000 RDNs, or (out->failed) there is no memory. */
 bool dn_normalize(struct dirsrv_bytes text, struct buffer *out);
 
-/* dn_parent: the text behind the first RDN; length 0: none. dn_rdn: the text of the first RDN,
- * without blanks at its ends. */
-struct dirsrv_bytes dn_parent(struct dirsrv_bytes text);
+/* dn_rdn: the text of the first RDN, without blanks at its ends. */
 struct dirsrv_bytes dn_rdn(struct dirsrv_bytes text);
 
 /* dn_under: whether a normal form is that of an entry below another; every entry is below "". */
 bool dn_under(struct dirsrv_bytes normal, struct dirsrv_bytes above);
-
-/* dn_normal_fits: whether a normal form has no more RDNs than dn_normalize() allows. */
-bool dn_normal_fits(struct dirsrv_bytes normal);
 
 /* dn_normal_parent: the parent in normal form; length 0: none. */
 struct dirsrv_bytes dn_normal_parent(struct dirsrv_bytes normal);

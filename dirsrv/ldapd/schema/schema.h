@@ -95,9 +95,6 @@ unsigned schema_flags_of(const struct schema_type *type);
 
 /* --- values ------------------------------------------------------------------------------ */
 
-/* A normal form is never longer than the value and this many bytes, except that of a DN. */
-#define SCHEMA_NORMAL_ROOM ((size_t)24)
-
 /*
  * schema_normalize: append the normal form of a value to a buffer. Two values match exactly when
  * their normal forms have the same bytes.

@@ -57,12 +57,12 @@ int store_children(struct store_txn *txn, uint64_t id, struct ids *ids)
 	return store_read_ids(txn, txn->store->children, store_val(&id, sizeof(id)), ids);
 }
 
-int store_descendants(struct store_txn *txn, uint64_t id, size_t limit, struct ids *ids)
+int store_descendants(struct store_txn *txn, uint64_t id, struct ids *ids)
 {
 	size_t at = ids->count;
 	int error = store_children(txn, id, ids);
 
-	for (; at < ids->count && !error && (!limit || ids->count <= limit); at++)
+	for (; at < ids->count && !error; at++)
 		error = store_children(txn, ids->id[at], ids);
 	return error;
 }

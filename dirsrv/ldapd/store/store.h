@@ -101,10 +101,10 @@ int store_next(struct store_txn *txn, uint64_t *id, struct row *row);
 int store_find(struct store_txn *txn, struct dirsrv_bytes normal, uint64_t *id);
 
 /* store_has_children; store_children: append the ids of the children, in order;
- * store_descendants: of all entries below, parents first, no more than `limit` (0: all). */
+ * store_descendants: of all entries below, parents first. */
 int store_has_children(struct store_txn *txn, uint64_t id, bool *has);
 int store_children(struct store_txn *txn, uint64_t id, struct ids *ids);
-int store_descendants(struct store_txn *txn, uint64_t id, size_t limit, struct ids *ids);
+int store_descendants(struct store_txn *txn, uint64_t id, struct ids *ids);
 
 /* store_add: add an entry with a new id. store_put: replace a row; `old` are its values until now,
  * which point to memory of the caller; the same array: no value changes.
