@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "base/bytes.h"
 #include "schema/dn.h"
 #include "schema/schema.h"

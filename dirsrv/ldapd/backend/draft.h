@@ -8,7 +8,7 @@
 #define LDAPD_BACKEND_DRAFT_H
 
 #include "backend/internal.h"
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct draft {
 	struct pairs pairs;

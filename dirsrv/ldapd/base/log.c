@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log. One write(2) for each line, so that lines do not mix. */
+/* The log, with one write(2) for each line, so that lines do not mix; counters. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -81,4 +81,56 @@ void log_write(enum log_level level, const char *format, ...)
 	/* There is no place to report that the log cannot be written. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
+}
+
+/* --- counters: a row of words for each thread; more threads than rows share rows ------------ */
+
+#define ROWS 64
+
+struct row {
+	_Alignas(64) _Atomic uint64_t word[COUNTER_COUNT];
+};
+
+static struct row rows[ROWS];
+static _Atomic unsigned threads;
+static _Thread_local struct row *own;
+
+static const char *const counter_names[COUNTER_COUNT] = {
+	"accepted",  "refused", "closed", "idleClosed", "bytesIn", "bytesOut", "pdus",
+	"malformed", "busy",    "parked", "entries",    "bind",    "unbind",   "search",
+	"compare",   "add",     "delete", "modify",     "modrdn",  "abandon",  "extended",
+};
+
+void counter_add(enum counter counter, uint64_t n)
+{
+	if (!own)
+		own = &rows[atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % ROWS];
+	atomic_fetch_add_explicit(&own->word[counter], n, memory_order_relaxed);
+}
+
+uint64_t counter_read(enum counter counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < ROWS; i++)
+		sum += atomic_load_explicit(&rows[i].word[counter], memory_order_relaxed);
+	return sum;
+}
+
+const char *counter_name(enum counter counter)
+{
+	return counter_names[counter];
+}
+
+uint64_t counter_operations(void)
+{
+	static const enum counter kinds[] = {
+		COUNTER_BIND,   COUNTER_SEARCH, COUNTER_COMPARE, COUNTER_ADD,
+		COUNTER_DELETE, COUNTER_MODIFY, COUNTER_MODRDN,  COUNTER_EXTENDED,
+	};
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		sum += counter_read(kinds[i]);
+	return sum;
 }

@@ -2,7 +2,7 @@
 /* Evaluation of filters on entries. */
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "base/bytes.h"
 #include "filter/filter.h"
 #include "schema/schema.h"

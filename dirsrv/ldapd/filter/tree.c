@@ -2,6 +2,8 @@
 /* The nodes of filters: their slab caches, creating and freeing them. */
 #include "filter/filter.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <slab/malloc.h>
 
@@ -28,14 +30,11 @@ int filter_stop(void)
 		starts--;
 		return 0;
 	}
-	error = slab_cache_destroy(nodes);
+	error = cache_stop(&nodes);
+	if (!error)
+		error = cache_stop(&parts);
 	if (error)
 		return error;
-	nodes = NULL;
-	error = slab_cache_destroy(parts);
-	if (error)
-		return error;
-	parts = NULL;
 	starts = 0;
 	return 0;
 }

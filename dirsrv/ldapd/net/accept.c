@@ -2,7 +2,6 @@
 /* Accepting connections, and refusing them when the server is full. */
 #include "net/internal.h"
 
-#include "base/counters.h"
 #include "base/log.h"
 #include "proto/response.h"
 

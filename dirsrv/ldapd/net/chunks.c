@@ -2,6 +2,8 @@
 /* The chunks of bytes that wait until the client reads. */
 #include "net/internal.h"
 
+#include "base/memory.h"
+
 #include <slab/malloc.h>
 
 #include <errno.h>
@@ -25,11 +27,7 @@ int output_start(void)
 
 int output_stop(void)
 {
-	int error = slab_cache_destroy(refusals);
-
-	if (!error)
-		refusals = NULL;
-	return error;
+	return cache_stop(&refusals);
 }
 
 /* Long messages have few sizes, so that few size caches hold them. */

@@ -3,8 +3,8 @@
 #include "net/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
+#include "base/memory.h"
 
 #include <slab/malloc.h>
 
@@ -49,11 +49,7 @@ int connections_start(void)
 
 int connections_stop(void)
 {
-	int error = slab_cache_destroy(connections);
-
-	if (!error)
-		connections = NULL;
-	return error;
+	return cache_stop(&connections);
 }
 
 /* Everything but what is constructed. */

@@ -8,7 +8,6 @@
 #include "net/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "proto/request.h"
 

@@ -3,7 +3,7 @@
 #include "net/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/log.h"
 #include "proto/response.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 /* Making entries for the answer to a search. */
 #include "ops/internal.h"
 
-#include "base/counters.h"
+#include "base/log.h"
+#include "base/memory.h"
 
 #include <slab/malloc.h>
 
@@ -10,27 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CAPACITY_MIN 32
-
 void draft_begin(struct draft *draft, struct operation *operation, const char *dn)
 {
 	*draft = (struct draft){.operation = operation};
 	snprintf(draft->dn, sizeof(draft->dn), "%s", dn);
-}
-
-static bool grow(struct draft *draft)
-{
-	size_t capacity = draft->capacity ? draft->capacity * 2 : CAPACITY_MIN;
-	struct dirsrv_pair *pairs;
-
-	if (draft->count < draft->capacity)
-		return true;
-	pairs = slab_realloc(draft->pairs, capacity * sizeof(*pairs));
-	if (!pairs)
-		return false;
-	draft->pairs = pairs;
-	draft->capacity = capacity;
-	return true;
 }
 
 /* Names of libslab's numbers have '_', which types of LDAP cannot have (RFC 4512, 1.4). */
@@ -44,8 +28,11 @@ void draft_add(struct draft *draft, const char *type, const void *value, size_t 
 {
 	size_t type_length = strlen(type);
 	char *copy = slab_malloc(type_length + length);
+	struct dirsrv_pair *pairs =
+		array_grow(draft->pairs, &draft->capacity, draft->count + 1, sizeof(*pairs));
 
-	if (!copy || !grow(draft)) {
+	draft->pairs = pairs ? pairs : draft->pairs;
+	if (!copy || !pairs) {
 		slab_mfree(copy);
 		draft->failed = true;
 		return;

@@ -2,7 +2,7 @@
 /* Extended operations. */
 #include "ops/internal.h"
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 #include <ldap.h>
 

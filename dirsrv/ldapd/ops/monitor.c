@@ -3,7 +3,7 @@
 #include "ops/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/log.h"
 
 #include <slab/memory.h>
 #include <slab/stats.h>

@@ -3,7 +3,6 @@
 #include "ops/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 
 #include <slab/malloc.h>

@@ -9,7 +9,7 @@
 #include "ops/internal.h"
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "base/log.h"
 
 #include <ldap.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The root DSE, and which searches are about the server's own entries. */
 #include "ops/internal.h"
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "schema/schema.h"
 
 #include <slab/slab.h>

@@ -2,6 +2,8 @@
 /* Decoding requests: the envelope, and the operations that are simple. */
 #include "proto/internal.h"
 
+#include "base/memory.h"
+
 #include <slab/malloc.h>
 
 #include <errno.h>
@@ -26,11 +28,7 @@ int request_start(void)
 
 int request_stop(void)
 {
-	int error = slab_cache_destroy(requests);
-
-	if (!error)
-		requests = NULL;
-	return error;
+	return cache_stop(&requests);
 }
 
 long request_frame(const void *data, size_t available, size_t max)

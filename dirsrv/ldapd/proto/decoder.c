@@ -2,31 +2,26 @@
 /* What all files that decode use: growing arrays, refusals, comparisons. */
 #include "proto/internal.h"
 
-#include <slab/malloc.h>
+#include "base/memory.h"
 
 #include <ldap.h>
 #include <string.h>
 #include <strings.h>
 
-#define ARRAY_CAPACITY_MIN 8
-
 void *array_add(struct decoder *decoder, struct array *array, size_t size)
 {
+	void *items;
+
 	if (array->count == array->max) {
 		decode_refuse(decoder, LDAP_ADMINLIMIT_EXCEEDED,
 			      "the request has too many attributes, values or modifications");
 		return NULL;
 	}
-	if (array->count == array->capacity) {
-		size_t capacity = array->capacity ? array->capacity * 2 : ARRAY_CAPACITY_MIN;
-		void *items = slab_realloc(array->items, capacity * size);
-
-		decoder->no_memory |= !items;
-		if (!items)
-			return NULL;
-		array->items = items;
-		array->capacity = capacity;
-	}
+	items = array_grow(array->items, &array->capacity, array->count + 1, size);
+	decoder->no_memory |= !items;
+	if (!items)
+		return NULL;
+	array->items = items;
 	return (char *)array->items + array->count++ * size;
 }
 

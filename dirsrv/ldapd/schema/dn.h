@@ -13,7 +13,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 #define DN_SEPARATOR '\0'
 #define DN_AND '\001'

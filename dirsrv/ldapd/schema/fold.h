@@ -8,7 +8,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 /* fold_text: fold in place. fold_squeeze: copy text with each run of blanks as one; returns the
  * length. */

@@ -17,7 +17,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 /* How values of a type match. Normal forms are in the order of the values, byte by byte. */
 enum schema_rule {

@@ -8,7 +8,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 /* time_normalize: append YYYYMMDDHHMMSS in UTC and the fraction of the second without zeros at its
  * end. False: this is no generalizedTime, or (out->failed) there is no memory. */

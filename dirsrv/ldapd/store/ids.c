@@ -2,27 +2,23 @@
 /* Sets of entry ids. */
 #include "store/ids.h"
 
+#include "base/memory.h"
+
 #include <slab/malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 uint64_t *ids_reserve(struct ids *ids, size_t more)
 {
-	size_t wanted;
-	uint64_t *grown;
+	uint64_t *grown = ids->failed ? NULL
+				      : array_grow(ids->id, &ids->capacity, ids->count + more,
+						   sizeof(*grown));
 
-	if (ids->failed)
-		return NULL;
-	if (ids->capacity - ids->count >= more)
-		return ids->id + ids->count;
-	wanted = (ids->count + more) * 3 / 2 + 16;
-	grown = slab_realloc(ids->id, wanted * sizeof(*grown));
 	if (!grown) {
 		ids->failed = true;
 		return NULL;
 	}
 	ids->id = grown;
-	ids->capacity = wanted;
 	return grown + ids->count;
 }
 

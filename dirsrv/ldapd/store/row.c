@@ -69,20 +69,15 @@ bool row_read(struct dirsrv_bytes data, struct row *row)
 
 static struct dirsrv_pair *reserve(struct pairs *pairs, size_t more)
 {
-	size_t wanted = (pairs->count + more) * 3 / 2 + 16;
-	struct dirsrv_pair *grown;
+	struct dirsrv_pair *grown = pairs->failed ? NULL
+						  : array_grow(pairs->pair, &pairs->capacity,
+							       pairs->count + more, sizeof(*grown));
 
-	if (pairs->failed)
-		return NULL;
-	if (pairs->capacity - pairs->count >= more)
-		return pairs->pair + pairs->count;
-	grown = slab_realloc(pairs->pair, wanted * sizeof(*grown));
 	if (!grown) {
 		pairs->failed = true;
 		return NULL;
 	}
 	pairs->pair = grown;
-	pairs->capacity = wanted;
 	return grown + pairs->count;
 }
 

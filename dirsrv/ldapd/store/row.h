@@ -12,7 +12,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
 /* The parent of the naming context. */
 #define ROW_ROOT UINT64_C(0)

@@ -19,7 +19,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "store/ids.h"
 #include "store/row.h"
 
