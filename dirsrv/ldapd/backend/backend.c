@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing the directory; its naming context and numbers. */
-#include "backend/backend.h"
-
+/* Opening and closing the directory; its naming context, numbers and results. */
 #include <errno.h>
+#include <ldap.h>
 #include <lmdb.h>
 #include <slab/malloc.h>
+#include <stdarg.h>
 #include <string.h>
 #include <urcu/map/urcu-memb.h>
 #include <urcu/urcu-memb.h>
 
+#include "backend/backend.h"
 #include "backend/internal.h"
 #include "base/bytes.h"
 #include "schema/dn.h"
@@ -244,4 +245,57 @@ void backend_stats_read(struct backend *backend, struct backend_stats *stats)
 					.searches = number(&backend->searches),
 					.candidates = number(&backend->candidates),
 					.scans = number(&backend->scans)};
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+void result_set(struct backend_result *result, int code, const char *format, ...)
+{
+	va_list args;
+
+	result->code = code;
+	result->fault = false;
+	result->matched[0] = '\0';
+	va_start(args, format);
+	vsnprintf(result->message, sizeof(result->message), format, args);
+	va_end(args);
+}
+
+void result_store(struct backend_result *result, int error)
+{
+	switch (error) {
+	case 0:
+		result_set(result, LDAP_SUCCESS, "%s", "");
+		break;
+	case STORE_UNDO:
+		break;
+	case MDB_MAP_FULL:
+		result_set(result, LDAP_UNWILLING_TO_PERFORM,
+			   "the database is full: its map has reached the configured limit");
+		break;
+	case ENOMEM:
+		result_set(result, LDAP_BUSY, "the server has no memory");
+		break;
+	default:
+		result_set(result, LDAP_OTHER, "database: %s", store_strerror(error));
+	}
+	result->fault = error && error != STORE_UNDO && error != ENOMEM;
+}
+
+void result_no_such_object(struct store_txn *txn, struct dirsrv_bytes normal,
+			   struct backend_result *result)
+{
+	struct row row;
+	uint64_t id;
+
+	result_set(result, LDAP_NO_SUCH_OBJECT, "%s", "");
+	do {
+		normal = dn_normal_parent(normal);
+		if (!normal.length)
+			return;
+	} while (store_find(txn, normal, &id));
+	if (store_get(txn, id, &row) || row.dn.length >= sizeof(result->matched))
+		return;
+	memcpy(result->matched, row.dn.data, row.dn.length);
+	result->matched[row.dn.length] = '\0';
 }

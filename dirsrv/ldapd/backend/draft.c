@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries that are being made or changed: modifications, the RDN, stamps. */
-#include "backend/draft.h"
+#include "backend/internal.h"
 
 #include <ldap.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "backend/values.h"
 #include "base/bytes.h"
 #include "schema/dn.h"
-#include "schema/time.h"
+#include "schema/schema.h"
 
 bool draft_failed(const struct draft *draft)
 {

@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include "backend/backend.h"
+#include "base/memory.h"
+#include "schema/schema.h"
 #include "store/store.h"
 
 /* Locks of the entry cache, by the hash of the DN. */
@@ -88,5 +90,125 @@ int candidates_find(struct store_txn *txn, const struct filter *filter, struct i
 
 /* backend_value: filter_computed_fn for the entries of a backend. */
 filter_computed_fn backend_value;
+
+/* --- drafts ------------------------------------------------------------------------------- */
+
+/*
+ * An entry that is being made or changed: types by their canonical names, values of a type next to
+ * each other. A draft that is all zero is empty. Functions return a result code of LDAP and
+ * set the result, if the change is not allowed.
+ */
+struct draft {
+	struct pairs pairs;
+	struct arena arena; /* of types and values that are not the caller's */
+	struct backend_result *result;
+	bool trusted; /* from LDIF: may set what clients cannot */
+};
+
+/* draft_failed: whether memory ran out at some time. draft_free: the caller's bytes stay. */
+bool draft_failed(const struct draft *draft);
+void draft_free(struct draft *draft);
+
+/* draft_load: start with the values of an entry, which stay valid. */
+void draft_load(struct draft *draft, const struct pairs *pairs);
+
+/* draft_add_pairs: add the values of a new entry, and check each type. */
+int draft_add_pairs(struct draft *draft, const struct dirsrv_pair *pairs, size_t n);
+
+/* draft_check_values: the values of a modification by themselves; the draft is empty. */
+int draft_check_values(struct draft *draft, const struct backend_modification *modification);
+
+/* draft_modify: one modification, whose values were checked. */
+int draft_modify(struct draft *draft, const struct backend_modification *modification);
+
+/* draft_check: whether the entry has a class. */
+int draft_check(struct draft *draft);
+
+/* draft_rdn: check that the values of an RDN are there, or add them. */
+enum draft_rdn {
+	DRAFT_RDN_ADD, /* add what is missing */
+	DRAFT_RDN_CHECK /* LDAP_NOT_ALLOWED_ON_RDN if a value is missing */
+};
+
+int draft_rdn(struct draft *draft, struct dirsrv_bytes dn, enum draft_rdn what);
+
+/* draft_stamp: who changed the entry, and when; with `created` also entryUUID and so on, where the
+ * draft has none. */
+void draft_stamp(struct draft *draft, const char *actor, bool created);
+
+/* --- the values of one type of a draft ------------------------------------------------------ */
+
+/* A type, and where its values are in the draft. */
+struct values {
+	const struct schema_type *schema;
+	struct dirsrv_bytes name; /* with options */
+	size_t at; /* the first; without any, where they belong */
+	size_t count;
+};
+
+/* values_find: look a type up in the draft; LDAP_UNDEFINED_TYPE: this is no type. */
+int values_find(struct draft *draft, struct dirsrv_bytes type, struct values *values);
+
+/* values_check: whether the values are of the syntax, each is there once, and there are no more than
+ * the type allows. `what` begins the message. */
+int values_check(struct draft *draft, const struct values *values, const char *what);
+
+/* values_position: the position of a value that matches; -1: there is none. */
+long values_position(struct draft *draft, const struct values *values, struct dirsrv_bytes value);
+
+/* values_remove: remove n values, no two of which match; false: one of them is not there, and others
+ * may be gone. The time is that of sorting. */
+bool values_remove(struct draft *draft, struct values *values, const struct dirsrv_bytes *given,
+		   size_t n);
+
+/* values_append: one more value, behind the others. */
+void values_append(struct draft *draft, struct values *values, struct dirsrv_bytes value);
+
+/* --- writes --------------------------------------------------------------------------------- */
+
+/* An entry that the cache must drop after the commit. */
+struct stale {
+	uint64_t hash; /* of its DN in normal form */
+	struct dirsrv_dn *dn;
+};
+
+struct write {
+	struct backend *backend;
+	struct backend_result *result;
+	const char *actor;
+	struct dirsrv_bytes dn;
+	struct buffer normal; /* of the DN */
+
+	/* What follows is set anew whenever the transaction starts again. */
+	uint64_t id;
+	struct buffer image; /* a copy of the row, to which `row` and `old` point */
+	struct row row;
+	struct pairs old;
+	struct draft draft;
+	struct buffer stale; /* of struct stale */
+};
+
+/* write_run: normalize the DN, call the change in a transaction, drop what is stale, and set
+ * the result. The change finds the write in `arg`, as the first member of its own. */
+void write_run(struct write *write, store_change_fn *change);
+
+/* write_begin: forget an earlier attempt. */
+void write_begin(struct write *write);
+
+/* write_find: find the entry and copy its row. STORE_UNDO: there is none, and the result says so. */
+int write_find(struct write *write, struct store_txn *txn);
+
+/* write_stale: the entry of a row becomes stale. */
+int write_stale(struct write *write, const struct row *row);
+
+/* write_check_dn: whether dirsrv can name an entry so, too. STORE_UNDO: no, and the result says so. */
+int write_check_dn(struct write *write, struct dirsrv_bytes text);
+
+/* write_normal: the DN in normal form. */
+struct dirsrv_bytes write_normal(const struct write *write);
+
+/* add_entry: add an entry within a transaction, for the operation and for LDIF; write->dn and write->normal are set. STORE_UNDO: the result says why not. */
+int add_entry(struct write *write, struct store_txn *txn, const struct dirsrv_pair *pairs, size_t n,
+	      bool trusted);
 
 #endif /* LDAPD_BACKEND_INTERNAL_H */

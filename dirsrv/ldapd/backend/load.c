@@ -6,7 +6,7 @@
 #include <slab/malloc.h>
 #include <string.h>
 
-#include "backend/add.h"
+#include "backend/internal.h"
 #include "schema/dn.h"
 #include "source.h"
 

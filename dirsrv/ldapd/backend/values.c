@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of one type of a draft: finding, checking. */
-#include "backend/values.h"
+#include "backend/internal.h"
 
 #include <ldap.h>
 #include <slab/malloc.h>

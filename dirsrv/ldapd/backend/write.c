@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What writing operations have in common. */
-#include "backend/write.h"
-
+/* The operations that write, and what they have in common. */
 #include <errno.h>
 #include <ldap.h>
 #include <lmdb.h>
 #include <string.h>
 
+#include "backend/internal.h"
 #include "base/bytes.h"
 #include "schema/dn.h"
+
+/* --- what they have in common --------------------------------------------------------------- */
 
 struct dirsrv_bytes write_normal(const struct write *write)
 {
@@ -132,4 +133,208 @@ void write_run(struct write *write, store_change_fn *change)
 	buffer_free(&write->image);
 	pairs_free(&write->old);
 	draft_free(&write->draft);
+}
+
+/* --- adding --------------------------------------------------------------------------------- */
+
+struct add {
+	struct write write; /* first */
+	const struct dirsrv_pair *pairs;
+	size_t n;
+};
+
+/* The id of the parent; the naming context has none. */
+static int find_parent(struct write *write, struct store_txn *txn, uint64_t *parent)
+{
+	struct dirsrv_bytes normal = write_normal(write);
+	int error;
+
+	*parent = ROW_ROOT;
+	if (!suffix_holds(write->backend, normal)) {
+		result_set(write->result, LDAP_UNWILLING_TO_PERFORM,
+			   "the DN is not below the naming context of this server");
+		return STORE_UNDO;
+	}
+	if (write->backend->suffix_normal.length == normal.length)
+		return 0;
+	error = store_find(txn, dn_normal_parent(normal), parent);
+	if (error != MDB_NOTFOUND)
+		return error;
+	result_no_such_object(txn, normal, write->result);
+	return STORE_UNDO;
+}
+
+static int check_new(struct write *write, struct store_txn *txn)
+{
+	uint64_t id;
+	int error = store_find(txn, write_normal(write), &id);
+
+	if (error)
+		return error == MDB_NOTFOUND ? 0 : error;
+	result_set(write->result, LDAP_ALREADY_EXISTS, "%s", "");
+	return STORE_UNDO;
+}
+
+static int fill_draft(struct write *write, const struct dirsrv_pair *pairs, size_t n, bool trusted)
+{
+	struct draft *draft = &write->draft;
+	int code;
+
+	draft->trusted = trusted;
+	code = draft_add_pairs(draft, pairs, n);
+	if (!code)
+		code = draft_rdn(draft, write->dn, DRAFT_RDN_ADD);
+	if (!code)
+		code = draft_check(draft);
+	if (!code)
+		draft_stamp(draft, write->actor, true);
+	if (draft_failed(draft))
+		return ENOMEM;
+	return code ? STORE_UNDO : 0;
+}
+
+int add_entry(struct write *write, struct store_txn *txn, const struct dirsrv_pair *pairs, size_t n,
+	      bool trusted)
+{
+	struct row row = {.dn = write->dn, .normal = write_normal(write)};
+	uint64_t id;
+	int error = write_check_dn(write, write->dn);
+
+	/* The entry by itself comes first, as other servers check it. */
+	if (!error)
+		error = fill_draft(write, pairs, n, trusted);
+	if (!error)
+		error = find_parent(write, txn, &row.parent);
+	if (!error)
+		error = check_new(write, txn);
+	if (!error)
+		error = store_add(txn, &row, write->draft.pairs.pair, write->draft.pairs.count,
+				  &id);
+	return error;
+}
+
+static int add_change(struct store_txn *txn, void *arg)
+{
+	struct add *add = arg;
+
+	write_begin(&add->write);
+	return add_entry(&add->write, txn, add->pairs, add->n, false);
+}
+
+void backend_add(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
+		 const struct dirsrv_pair *pairs, size_t n, struct backend_result *result)
+{
+	struct add add = {.write = {.backend = backend, .result = result, .actor = actor, .dn = dn},
+			  .pairs = pairs,
+			  .n = n};
+
+	if (dn.length)
+		write_run(&add.write, add_change);
+	else
+		result_set(result, LDAP_UNWILLING_TO_PERFORM, "the root DSE is not an entry");
+}
+
+/* --- deleting ------------------------------------------------------------------------------- */
+
+static int delete_change(struct store_txn *txn, void *arg)
+{
+	struct write *write = arg;
+	bool has_children = false;
+	int error;
+
+	write_begin(write);
+	error = write_find(write, txn);
+	if (!error)
+		error = store_has_children(txn, write->id, &has_children);
+	if (!error && has_children) {
+		result_set(write->result, LDAP_NOT_ALLOWED_ON_NONLEAF,
+			   "subordinate objects must be deleted first");
+		error = STORE_UNDO;
+	}
+	if (!error)
+		error = write_stale(write, &write->row);
+	return error ? error : store_delete(txn, write->id, &write->row, &write->old);
+}
+
+void backend_delete(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
+		    struct backend_result *result)
+{
+	struct write write = {.backend = backend, .result = result, .actor = actor, .dn = dn};
+
+	write_run(&write, delete_change);
+}
+
+/* --- modifying ------------------------------------------------------------------------------ */
+
+struct modify {
+	struct write write; /* first */
+	const struct backend_modification *modifications;
+	size_t n;
+};
+
+static int edit(struct modify *modify)
+{
+	struct draft *draft = &modify->write.draft;
+	int code = LDAP_SUCCESS;
+
+	draft_load(draft, &modify->write.old);
+	for (size_t i = 0; i < modify->n && !code; i++)
+		code = draft_modify(draft, &modify->modifications[i]);
+	if (!code)
+		code = draft_rdn(draft, modify->write.row.dn, DRAFT_RDN_CHECK);
+	if (!code)
+		code = draft_check(draft);
+	if (!code)
+		draft_stamp(draft, modify->write.actor, false);
+	if (draft_failed(draft))
+		return ENOMEM;
+	return code ? STORE_UNDO : 0;
+}
+
+/* The values by themselves, before the entry is looked up, as other servers check them. */
+static bool check_values(const struct modify *modify)
+{
+	int code = LDAP_SUCCESS;
+
+	for (size_t i = 0; i < modify->n && !code; i++) {
+		struct draft alone = {.result = modify->write.result};
+
+		code = draft_check_values(&alone, &modify->modifications[i]);
+		if (!code && draft_failed(&alone)) {
+			result_store(modify->write.result, ENOMEM);
+			code = LDAP_OTHER;
+		}
+		draft_free(&alone);
+	}
+	return !code;
+}
+
+static int modify_change(struct store_txn *txn, void *arg)
+{
+	struct modify *modify = arg;
+	struct write *write = &modify->write;
+	int error;
+
+	write_begin(write);
+	error = write_find(write, txn);
+	if (!error)
+		error = edit(modify);
+	if (!error)
+		error = write_stale(write, &write->row);
+	return error ? error
+		     : store_put(txn, write->id, &write->row, &write->old, write->draft.pairs.pair,
+				 write->draft.pairs.count);
+}
+
+void backend_modify(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
+		    const struct backend_modification *modifications, size_t n,
+		    struct backend_result *result)
+{
+	struct modify modify = {
+		.write = {.backend = backend, .result = result, .actor = actor, .dn = dn},
+		.modifications = modifications,
+		.n = n};
+
+	if (check_values(&modify))
+		write_run(&modify.write, modify_change);
 }

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The nodes of filters: their slab caches, creating and freeing them. */
+/* Filters before their evaluation: nodes, types looked up, asserted values normalized once; text. */
 #include "filter/filter.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
+#include "schema/schema.h"
+
+#include <slab/malloc.h>
 
 #include <errno.h>
-#include <slab/malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- nodes ---------------------------------------------------------------------------------- */
 
 static struct slab_cache *nodes, *parts;
 static unsigned starts;
@@ -83,4 +90,225 @@ void filter_free(struct filter *filter)
 		slab_free(nodes, filter);
 		filter = next;
 	}
+}
+
+/* --- preparing ------------------------------------------------------------------------------ */
+
+/* Keep a buffer's bytes; no bytes stay NULL. */
+static struct dirsrv_bytes keep(struct buffer *buffer)
+{
+	struct dirsrv_bytes bytes = {.data = buffer->data, .length = buffer->length};
+
+	return bytes;
+}
+
+static int prepare_type(struct filter *filter)
+{
+	struct dirsrv_bytes base, options;
+	struct buffer copy = {0};
+	bool valid;
+
+	filter->schema = schema_split(filter->type, &base, &options, &valid);
+	filter->invalid = !valid;
+	/* The request may write its type differently from the entries. */
+	buffer_append(&copy, base.data, base.length);
+	filter->base = keep(&copy);
+	filter->options = options;
+	return copy.failed ? -ENOMEM : 0;
+}
+
+/* RFC 4517, 4.2.26: a name that is not known may be that of any class. A number without a dot is no
+ * OID. */
+static bool is_unknown_name(struct dirsrv_bytes value)
+{
+	const char *text = value.data;
+
+	if (value.length && text[0] >= '0' && text[0] <= '9')
+		return !memchr(text, '.', value.length);
+	return value.length && !schema_class_find(text, value.length) &&
+	       !schema_type_find(text, value.length);
+}
+
+/* Normalize a value; what the syntax does not allow makes the node undefined. */
+static int prepare_value(struct filter *filter)
+{
+	struct buffer normal = {0};
+	enum schema_rule rule = schema_rule_of(filter->schema);
+
+	if (rule == SCHEMA_NO_MATCH || !schema_allows(filter->schema, filter->value) ||
+	    !schema_normalize(rule, filter->value, &normal))
+		filter->invalid = true;
+	filter->unknown = rule == SCHEMA_OID && is_unknown_name(filter->value);
+	filter->normal = keep(&normal);
+	return normal.failed ? -ENOMEM : 0;
+}
+
+static int prepare_part(const struct filter *filter, enum schema_part part,
+			struct dirsrv_bytes value, struct dirsrv_bytes *ret_normal, bool *invalid)
+{
+	struct buffer normal = {0};
+
+	if (!value.length)
+		return 0;
+	*invalid |= !schema_allows(filter->schema, value) ||
+		    !schema_normalize_part(schema_rule_of(filter->schema), part, value, &normal);
+	*ret_normal = keep(&normal);
+	return normal.failed ? -ENOMEM : 0;
+}
+
+static int prepare_substrings(struct filter *filter)
+{
+	int error = prepare_part(filter, SCHEMA_INITIAL, filter->value, &filter->normal,
+				 &filter->invalid);
+
+	for (struct filter_part *part = filter->any; part && !error; part = part->next)
+		error = prepare_part(filter, SCHEMA_ANY, part->value, &part->normal,
+				     &filter->invalid);
+	if (!error)
+		error = prepare_part(filter, SCHEMA_FINAL, filter->final, &filter->normal_final,
+				     &filter->invalid);
+	if (!(schema_flags_of(filter->schema) & SCHEMA_SUBSTRINGS))
+		filter->invalid = true;
+	return error;
+}
+
+static int prepare_node(struct filter *filter)
+{
+	int error;
+
+	switch (filter->kind) {
+	case FILTER_AND:
+	case FILTER_OR:
+	case FILTER_NOT:
+	case FILTER_EXTENSIBLE:
+	case FILTER_UNDEFINED:
+		return 0;
+	default:
+		break;
+	}
+	error = prepare_type(filter);
+	if (error || filter->kind == FILTER_PRESENT)
+		return error;
+	if (filter->kind == FILTER_SUBSTRINGS)
+		return prepare_substrings(filter);
+	if ((filter->kind == FILTER_GREATER || filter->kind == FILTER_LESS) &&
+	    !(schema_flags_of(filter->schema) & SCHEMA_ORDERING))
+		filter->invalid = true;
+	return prepare_value(filter);
+}
+
+static int prepare(struct filter *filter, unsigned depth)
+{
+	int error;
+
+	if (depth > FILTER_DEPTH_MAX)
+		return -E2BIG;
+	if (filter->prepared)
+		return 0;
+	error = prepare_node(filter);
+	for (struct filter *child = filter->children; child && !error; child = child->next)
+		error = prepare(child, depth + 1);
+	filter->prepared = !error;
+	return error;
+}
+
+int filter_prepare(struct filter *filter)
+{
+	return prepare(filter, 1);
+}
+
+/* --- text of RFC 4515 ----------------------------------------------------------------------- */
+
+/* Where text goes; what does not fit is counted. */
+struct text {
+	char *out;
+	size_t size;
+	size_t length;
+};
+
+static void put(struct text *text, char c)
+{
+	if (text->length + 1 < text->size)
+		text->out[text->length] = c;
+	text->length++;
+}
+
+static void put_text(struct text *text, const char *from)
+{
+	while (*from)
+		put(text, *from++);
+}
+
+static void put_bytes(struct text *text, struct dirsrv_bytes bytes)
+{
+	const unsigned char *at = bytes.data;
+	char hex[4];
+
+	for (size_t i = 0; i < bytes.length; i++) {
+		if (at[i] >= ' ' && at[i] != 0x7f && !strchr("()*\\", at[i])) {
+			put(text, (char)at[i]);
+			continue;
+		}
+		snprintf(hex, sizeof(hex), "\\%02x", at[i]);
+		put_text(text, hex);
+	}
+}
+
+static void put_substrings(struct text *text, const struct filter *filter)
+{
+	put_bytes(text, filter->value);
+	put(text, '*');
+	for (const struct filter_part *part = filter->any; part; part = part->next) {
+		put_bytes(text, part->value);
+		put(text, '*');
+	}
+	put_bytes(text, filter->final);
+}
+
+static void put_filter(struct text *text, const struct filter *filter, unsigned depth);
+
+static void put_children(struct text *text, const struct filter *filter, unsigned depth)
+{
+	if (depth > FILTER_DEPTH_MAX) {
+		put_text(text, "...");
+		return;
+	}
+	put(text, "&|!"[filter->kind]);
+	for (const struct filter *child = filter->children; child; child = child->next)
+		put_filter(text, child, depth + 1);
+}
+
+static void put_item(struct text *text, const struct filter *filter)
+{
+	static const char *const operators[] = {
+		[FILTER_EQUAL] = "=",       [FILTER_SUBSTRINGS] = "=", [FILTER_GREATER] = ">=",
+		[FILTER_LESS] = "<=",       [FILTER_APPROX] = "~=",    [FILTER_PRESENT] = "=*",
+		[FILTER_EXTENSIBLE] = ":=", [FILTER_UNDEFINED] = "=?"};
+
+	put_bytes(text, filter->type);
+	put_text(text, operators[filter->kind]);
+	if (filter->kind == FILTER_SUBSTRINGS)
+		put_substrings(text, filter);
+	else if (filter->kind != FILTER_PRESENT && filter->kind != FILTER_UNDEFINED)
+		put_bytes(text, filter->value);
+}
+
+static void put_filter(struct text *text, const struct filter *filter, unsigned depth)
+{
+	put(text, '(');
+	if (filter->kind <= FILTER_NOT)
+		put_children(text, filter, depth);
+	else
+		put_item(text, filter);
+	put(text, ')');
+}
+
+size_t filter_print(const struct filter *filter, char *out, size_t size)
+{
+	struct text text = {.out = out, .size = size};
+
+	put_filter(&text, filter, 1);
+	if (size)
+		out[text.length < size ? text.length : size - 1] = '\0';
+	return text.length;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "schema/fold.h"
 #include "schema/schema.h"
 
 /* The most parts of one RDN. */

@@ -118,4 +118,18 @@ enum schema_part { SCHEMA_INITIAL, SCHEMA_ANY, SCHEMA_FINAL };
 bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct dirsrv_bytes value,
 			   struct buffer *out);
 
+/* fold_normalize: append a text without blanks at its ends, each run of blanks as one, and with
+ * `fold` in small letters. False: it is empty, or (out->failed) there is no memory. */
+bool fold_normalize(struct dirsrv_bytes value, bool fold, struct buffer *out);
+
+/* time_normalize: append YYYYMMDDHHMMSS in UTC and the fraction of the second without zeros at its
+ * end. False: this is no generalizedTime, or (out->failed) there is no memory. */
+bool time_normalize(struct dirsrv_bytes value, struct buffer *out);
+
+/* YYYYMMDDHHMMSSZ and a zero byte. */
+#define TIME_TEXT_SIZE 16
+
+/* time_now: the present time in UTC. */
+void time_now(char out[TIME_TEXT_SIZE]);
+
 #endif /* LDAPD_SCHEMA_SCHEMA_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets of entry ids. */
-#include "store/ids.h"
+#include "store/store.h"
 
 #include "base/memory.h"
 

@@ -20,8 +20,76 @@
 #include <slab/dirsrv/entry.h>
 
 #include "base/memory.h"
-#include "store/ids.h"
-#include "store/row.h"
+
+/* --- sets of entry ids, in order --------------------------------------------------------------- */
+
+struct ids {
+	uint64_t *id;
+	size_t count;
+	size_t capacity;
+	bool failed; /* no memory: the set is not complete */
+};
+
+/* ids_reserve: room for `more` ids behind the last, or NULL. */
+uint64_t *ids_reserve(struct ids *ids, size_t more);
+void ids_append(struct ids *ids, uint64_t id);
+
+/* ids_sort: put them in order, each once. */
+void ids_sort(struct ids *ids);
+
+/* ids_intersect: keep those that are in `other`, too. ids_unite: add those of `other`. Both sets
+ * are in order. */
+void ids_intersect(struct ids *ids, const struct ids *other);
+void ids_unite(struct ids *ids, const struct ids *other);
+
+/* ids_after: the position of the first id that is greater. */
+size_t ids_after(const struct ids *ids, uint64_t id);
+
+void ids_free(struct ids *ids);
+
+/* --- rows ---------------------------------------------------------------------------------- */
+
+/* What the database has for an entry. Numbers are in the byte order of the machine. */
+
+/* The parent of the naming context. */
+#define ROW_ROOT UINT64_C(0)
+
+/* What a row has; bytes point into it. */
+struct row {
+	uint64_t parent;
+	struct dirsrv_bytes dn;
+	struct dirsrv_bytes normal; /* of dn_normalize() */
+	struct dirsrv_bytes attributes;
+	size_t pairs; /* the number of values */
+};
+
+/* Types and values that grow, from slab_malloc(); all zero: none. */
+struct pairs {
+	struct dirsrv_pair *pair;
+	size_t count;
+	size_t capacity;
+	bool failed;
+};
+
+/* row_read: take a row apart. False: the bytes are no row. */
+bool row_read(struct dirsrv_bytes data, struct row *row);
+
+/* row_pairs: append the values of a row, which point into it. False: the bytes are no row, or
+ * (pairs->failed) there is no memory. */
+bool row_pairs(const struct row *row, struct pairs *pairs);
+
+/* row_write: append a row; row->attributes and row->pairs are not read. Pairs of the same type are
+ * next to each other. */
+void row_write(const struct row *row, const struct dirsrv_pair *pairs, size_t n,
+	       struct buffer *out);
+
+/* pairs_insert: put a pair at a position, and move the others. */
+void pairs_insert(struct pairs *pairs, size_t at, struct dirsrv_bytes type,
+		  struct dirsrv_bytes value);
+void pairs_remove(struct pairs *pairs, size_t at, size_t n);
+void pairs_free(struct pairs *pairs);
+
+/* --- the database ------------------------------------------------------------------------ */
 
 struct schema_type;
 struct store;

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Attribute types: RFC 4512 (operational), 4519, 4523, 4524, 2798, 2307. */
-#include "schema/tables.h"
+/* Attribute types and classes: the tables, looking them up by name. */
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "schema/schema.h"
+
+/* --- attribute types: RFC 4512 (operational), 4519, 4523, 4524, 2798, 2307 ------------------ */
 
 #define TYPE(name, alias, oid, sup, rule, flags) {name, alias, oid, sup, SCHEMA_##rule, flags}
 #define ONE SCHEMA_SINGLE
@@ -13,7 +20,7 @@
 #define PRINTABLE SCHEMA_PRINTABLE
 
 /* clang-format off */
-const struct schema_type schema_types[] = {
+static const struct schema_type schema_types[] = {
 	TYPE("objectClass", NULL, "2.5.4.0", NULL, OID, 0),
 	TYPE("aliasedObjectName", NULL, "2.5.4.1", NULL, DN, ONE),
 	TYPE("creatorsName", NULL, "2.5.18.3", NULL, DN, SERVER | ONE),
@@ -144,4 +151,203 @@ const struct schema_type schema_types[] = {
 };
 /* clang-format on */
 
-const size_t schema_type_count = sizeof(schema_types) / sizeof(*schema_types);
+/* --- classes: of the same RFCs ---------------------------------------------------------- */
+
+/* clang-format off */
+static const struct schema_class schema_classes[] = {
+	{"top", "2.5.6.0", NULL},
+	{"alias", "2.5.6.1", "top"},
+	{"country", "2.5.6.2", "top"},
+	{"locality", "2.5.6.3", "top"},
+	{"organization", "2.5.6.4", "top"},
+	{"organizationalUnit", "2.5.6.5", "top"},
+	{"person", "2.5.6.6", "top"},
+	{"organizationalPerson", "2.5.6.7", "person"},
+	{"organizationalRole", "2.5.6.8", "top"},
+	{"groupOfNames", "2.5.6.9", "top"},
+	{"residentialPerson", "2.5.6.10", "person"},
+	{"applicationProcess", "2.5.6.11", "top"},
+	{"device", "2.5.6.14", "top"},
+	{"strongAuthenticationUser", "2.5.6.15", "top"},
+	{"certificationAuthority", "2.5.6.16", "top"},
+	{"groupOfUniqueNames", "2.5.6.17", "top"},
+	{"cRLDistributionPoint", "2.5.6.19", "top"},
+	{"pkiUser", "2.5.6.21", "top"},
+	{"pkiCA", "2.5.6.22", "top"},
+	{"subschema", "2.5.20.1", "top"},
+	{"extensibleObject", "1.3.6.1.4.1.1466.101.120.111", "top"},
+	{"dcObject", "1.3.6.1.4.1.1466.344", "top"},
+	{"uidObject", "1.3.6.1.1.3.1", "top"},
+	{"account", "0.9.2342.19200300.100.4.5", "top"},
+	{"document", "0.9.2342.19200300.100.4.6", "top"},
+	{"room", "0.9.2342.19200300.100.4.7", "top"},
+	{"documentSeries", "0.9.2342.19200300.100.4.9", "top"},
+	{"domain", "0.9.2342.19200300.100.4.13", "top"},
+	{"RFC822localPart", "0.9.2342.19200300.100.4.14", "domain"},
+	{"domainRelatedObject", "0.9.2342.19200300.100.4.17", "top"},
+	{"friendlyCountry", "0.9.2342.19200300.100.4.18", "country"},
+	{"simpleSecurityObject", "0.9.2342.19200300.100.4.19", "top"},
+	{"inetOrgPerson", "2.16.840.1.113730.3.2.2", "organizationalPerson"},
+	{"labeledURIObject", "1.3.6.1.4.1.250.3.1", "top"},
+	{"referral", "2.16.840.1.113730.3.2.6", "top"},
+	{"posixAccount", "1.3.6.1.1.1.2.0", "top"},
+	{"shadowAccount", "1.3.6.1.1.1.2.1", "top"},
+	{"posixGroup", "1.3.6.1.1.1.2.2", "top"},
+};
+/* clang-format on */
+
+/* --- a hash table over names, aliases and OIDs, made at the first use ----------------------- */
+
+/* Slots of a table: a power of two, more than twice the names. */
+#define SLOTS 1024
+
+struct slot {
+	const char *name;
+	const void *item; /* the type or class */
+};
+
+static struct slot type_slots[SLOTS], class_slots[SLOTS];
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static size_t hash_folded(const char *name, size_t length)
+{
+	uint32_t hash = (uint32_t)length;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes_fold(name[i])) * UINT32_C(0x9e3779b1);
+	return hash >> 16 & (SLOTS - 1);
+}
+
+/* The slot of a name, or the free one where it belongs. */
+static struct slot *find(struct slot *table, const char *name, size_t length)
+{
+	size_t i = hash_folded(name, length);
+	struct dirsrv_bytes wanted = {name, length};
+
+	while (table[i].name && !bytes_equal_folded(bytes_of(table[i].name), wanted))
+		i = (i + 1) & (SLOTS - 1);
+	return &table[i];
+}
+
+static void enter(struct slot *table, const char *name, const void *item)
+{
+	struct slot *slot;
+
+	if (!name)
+		return;
+	slot = find(table, name, strlen(name));
+	slot->name = name;
+	slot->item = item;
+}
+
+static void make_tables(void)
+{
+	for (size_t i = 0; i < sizeof(schema_types) / sizeof(*schema_types); i++) {
+		enter(type_slots, schema_types[i].name, &schema_types[i]);
+		enter(type_slots, schema_types[i].alias, &schema_types[i]);
+		enter(type_slots, schema_types[i].oid, &schema_types[i]);
+	}
+	for (size_t i = 0; i < sizeof(schema_classes) / sizeof(*schema_classes); i++) {
+		enter(class_slots, schema_classes[i].name, &schema_classes[i]);
+		enter(class_slots, schema_classes[i].oid, &schema_classes[i]);
+	}
+}
+
+const struct schema_type *schema_type_find(const char *name, size_t length)
+{
+	pthread_once(&made, make_tables);
+	return find(type_slots, name, length)->item;
+}
+
+const struct schema_class *schema_class_find(const char *name, size_t length)
+{
+	pthread_once(&made, make_tables);
+	return find(class_slots, name, length)->item;
+}
+
+bool schema_type_is(const struct schema_type *type, const struct schema_type *other)
+{
+	while (type && type != other)
+		type = type->sup ? schema_type_find(type->sup, strlen(type->sup)) : NULL;
+	return type != NULL;
+}
+
+const struct schema_class *schema_class_sup(const struct schema_class *cls)
+{
+	return cls->sup ? schema_class_find(cls->sup, strlen(cls->sup)) : NULL;
+}
+
+bool schema_class_is(const struct schema_class *cls, const struct schema_class *other)
+{
+	while (cls && cls != other)
+		cls = schema_class_sup(cls);
+	return cls != NULL;
+}
+
+static bool is_alpha(char c)
+{
+	c = bytes_fold(c);
+	return c >= 'a' && c <= 'z';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A descriptor ("cn") or an OID ("2.5.4.3"), of RFC 4512, 1.4. */
+static bool valid_name(const char *name, size_t length)
+{
+	bool number = length && is_digit(name[0]);
+
+	if (!length || (!number && !is_alpha(name[0])))
+		return false;
+	for (size_t i = 1; i < length; i++) {
+		bool dot = name[i] == '.' && is_digit(name[i - 1]) && i + 1 < length;
+
+		if (number ? !is_digit(name[i]) && !dot
+			   : !is_alpha(name[i]) && !is_digit(name[i]) && name[i] != '-' &&
+				     name[i] != '_')
+			return false;
+	}
+	return true;
+}
+
+static bool valid_options(const char *options, size_t length)
+{
+	if (length && options[length - 1] == ';')
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		char c = options[i];
+
+		if (c == ';' ? i && options[i - 1] == ';'
+			     : !is_alpha(c) && !is_digit(c) && c != '-' && c != '_')
+			return false;
+	}
+	return true;
+}
+
+const struct schema_type *schema_split(struct dirsrv_bytes description, struct dirsrv_bytes *base,
+				       struct dirsrv_bytes *options, bool *valid)
+{
+	const char *text = description.data;
+	const char *semicolon = description.length ? memchr(text, ';', description.length) : NULL;
+	size_t length = semicolon ? (size_t)(semicolon - text) : description.length;
+	const struct schema_type *type = schema_type_find(text, length);
+
+	options->data = text + length;
+	options->length = description.length - length;
+	*valid = valid_name(text, length) && valid_options(options->data, options->length);
+	*base = type ? bytes_of(type->name) : (struct dirsrv_bytes){text, length};
+	return type;
+}
+
+enum schema_rule schema_rule_of(const struct schema_type *type)
+{
+	return type ? type->rule : SCHEMA_CASE_IGNORE;
+}
+
+unsigned schema_flags_of(const struct schema_type *type)
+{
+	return type ? type->flags : SCHEMA_ORDERING | SCHEMA_SUBSTRINGS;
+}
