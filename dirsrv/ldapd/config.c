@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes of the configuration: a table of names, kinds of values and places. */
+/*
+ * The configuration: a table of names, kinds of values and places; each setting is an option under
+ * the same name.
+ */
 #include "config.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "schema/dn.h"
+#include "schema/schema.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -8,11 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "base/memory.h"
-#include "base/bytes.h"
-#include "schema/dn.h"
-#include "schema/schema.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
@@ -187,11 +190,6 @@ static const struct attribute attributes[] = {
 
 #define ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
-const char *config_name(unsigned i)
-{
-	return i < ATTRIBUTES ? attributes[i].name : NULL;
-}
-
 static unsigned processors(void)
 {
 	cpu_set_t set;
@@ -199,7 +197,7 @@ static unsigned processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 2 : (unsigned)CPU_COUNT(&set);
 }
 
-void config_defaults(struct config *config)
+static void set_defaults(struct config *config)
 {
 	unsigned threads = 2 * processors() + 2;
 
@@ -308,7 +306,7 @@ static bool set_value(struct config *config, const struct attribute *attribute, 
 	}
 }
 
-bool config_set(struct config *config, const char *name, const char *value, char *error,
+static bool set(struct config *config, const char *name, const char *value, char *error,
 		size_t size)
 {
 	char accepted[128];
@@ -324,4 +322,115 @@ bool config_set(struct config *config, const char *name, const char *value, char
 	}
 	snprintf(error, size, "unknown setting '%s'; see ldapd(1)", name);
 	return false;
+}
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+#define EXIT_USAGE 2
+
+static const char help[] =
+	"usage: ldapd [OPTION]...\n"
+	"A directory server (LDAP version 3) on loopback and local sockets, with every object\n"
+	"in a typed cache of libslab.\n"
+	"\n"
+	"  --ldif FILE           load this file into an empty database\n"
+	"  --packages            load the machine's Debian package catalogue instead\n"
+	"  --help                this text\n"
+	"  --SETTING VALUE       a setting. Among others:\n"
+	"    --listen ADDRESS    ldap://HOST:PORT or ldapi://PATH; may be repeated\n"
+	"                        (default: ldap://127.0.0.1:3389)\n"
+	"    --listener FORM     inline, handoff, accept-thread or multi (default)\n"
+	"    --threads N         threads that execute operations\n"
+	"    --db FOLDER         the database (default: a temporary one)\n"
+	"    --fsync no          do not wait for the disk at each write\n"
+	"    --suffix DN         the naming context\n"
+	"    --rootDN DN, --rootPassword PASSWORD\n"
+	"                        the administrator\n"
+	"    --logLevel LEVEL    error, warning, notice (default), info or debug\n"
+	"  all:";
+
+static void print_help(void)
+{
+	size_t column = 6;
+
+	fputs(help, stdout);
+	for (unsigned i = 0; i < ATTRIBUTES; i++) {
+		column += strlen(attributes[i].name) + 1;
+		if (column > 78) {
+			fputs("\n      ", stdout);
+			column = 7 + strlen(attributes[i].name);
+		}
+		printf(" %s", attributes[i].name);
+	}
+	puts("\n\nSIGTERM stops the server. ldapd(1) describes all.\n"
+	     "Exit status: 0 stopped, 1 a failure, 2 a wrong option or setting.");
+}
+
+static int wrong(const char *message)
+{
+	fprintf(stderr, "ldapd: %s\n", message);
+	return EXIT_USAGE;
+}
+
+static bool is_setting(const char *name)
+{
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
+		if (strcasecmp(attributes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* One option. `value` is the next argument, NULL after the last. */
+static int take_option(struct config *config, const char *name, const char *value)
+{
+	bool loads = strcmp(name, "ldif") == 0;
+	char error[512];
+
+	if (!value) {
+		snprintf(error, sizeof(error),
+			 loads || is_setting(name) ? "--%s needs a value"
+						   : "'--%s' is no option; see --help",
+			 name);
+		return wrong(error);
+	}
+	if (loads)
+		config->ldif = value;
+	else if (!set(config, name, value, error, sizeof(error)))
+		return wrong(error);
+	return -1;
+}
+
+/* A combination of options that means nothing. */
+static int check_together(const struct config *config)
+{
+	if (config->ldif && config->packages)
+		return wrong("--ldif and --packages exclude each other");
+	if (config->settings.root_password[0] && !config->settings.root_dn[0])
+		return wrong("rootPassword needs rootDN");
+	return -1;
+}
+
+int config_parse(struct config *config, int argc, char **argv)
+{
+	char error[512];
+	int status = -1;
+
+	set_defaults(config);
+	for (int i = 1; i < argc && status < 0; i++) {
+		if (strcmp(argv[i], "--help") == 0) {
+			print_help();
+			return 0;
+		}
+		if (strncmp(argv[i], "--", 2) != 0) {
+			snprintf(error, sizeof(error), "'%s' is no option; see --help", argv[i]);
+			return wrong(error);
+		}
+		if (strcmp(argv[i], "--packages") == 0) {
+			config->packages = true;
+			continue;
+		}
+		status = take_option(config, argv[i] + 2, i + 1 < argc ? argv[i + 1] : NULL);
+		i++;
+	}
+	return status >= 0 ? status : check_together(config);
 }

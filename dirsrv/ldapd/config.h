@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "net/net.h"
-#include "ops/settings.h"
+#include "ops/server.h"
 
 #define CONFIG_TEXT_MAX 256
 
@@ -32,18 +32,8 @@ struct config {
 	struct settings settings;
 };
 
-/* config_defaults: the configuration before anything is set. */
-void config_defaults(struct config *config);
-
-/*
- * config_set: set an attribute, or add a value to one that may have several.
- *
- * Returns true; or false, and error[size] says what is wrong and what is accepted.
- */
-bool config_set(struct config *config, const char *name, const char *value, char *error,
-		size_t size);
-
-/* config_name: the name of attribute number i, NULL after the last; for --help. */
-const char *config_name(unsigned i);
+/* config_parse: defaults and options into config. Returns -1: go on; otherwise the exit status, after a
+ * message or the help. */
+int config_parse(struct config *config, int argc, char **argv);
 
 #endif /* LDAPD_CONFIG_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ldapd: start, signals, stop. */
-#include "args.h"
+#include "config.h"
 #include "memory.h"
 #include "ops/operation.h"
 #include "ops/server.h"
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 
 	if (!open_standard_descriptors())
 		return 1;
-	status = args_parse(&config, argc, argv);
+	status = config_parse(&config, argc, argv);
 	if (status >= 0)
 		return status;
 	log_level_set(config.log_level);

@@ -25,6 +25,22 @@
 
 static _Thread_local unsigned char input[INPUT_BYTES + 1];
 
+struct pdu *pdu_new(size_t length)
+{
+	struct pdu *pdu = slab_malloc(sizeof(*pdu) + length + 1);
+
+	if (pdu)
+		pdu->length = length;
+	return pdu;
+}
+
+void pdu_free(struct pdu *pdu)
+{
+	if (pdu)
+		explicit_bzero(pdu->data, pdu->length);
+	slab_mfree(pdu);
+}
+
 /* The work of an event: it runs in the order in which it was received. */
 struct works {
 	struct work *first, **end;

@@ -4,11 +4,32 @@
 #define LDAPD_NET_INTERNAL_H
 
 #include "net/connection.h"
-#include "net/queue.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+/* The queue of work: first in, first out, with as many takers as there are workers. Work is
+ * linked by itself, so that the queue needs no memory. MT-safe. */
+struct work_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct work *first, **end;
+	unsigned waiting; /* workers */
+	bool stopped;
+};
+
+void work_queue_init(struct work_queue *queue);
+void work_queue_destroy(struct work_queue *queue);
+
+/* work_queue_push: add work, one piece or several linked by `next`. NULL is allowed. */
+void work_queue_push(struct work_queue *queue, struct work *work);
+
+/* work_queue_run: run work until the queue was stopped and is empty. */
+void work_queue_run(struct work_queue *queue);
+
+/* work_queue_stop: let the workers end once the queue is empty. */
+void work_queue_stop(struct work_queue *queue);
 
 /* Bytes that wait to be sent. */
 struct chunk {
@@ -83,13 +104,13 @@ struct connection *connection_new(struct net *net, int fd, bool local);
 bool connection_busy(const struct connection *connection);
 struct connection *connection_find(struct net *net, unsigned fd, uint32_t generation);
 
-/* pdu.c: a message of this length, which is not filled yet. NULL: there is no memory. */
+/* input.c: a message of this length, which is not filled yet. NULL: there is no memory. */
 struct pdu *pdu_new(size_t length);
 
 /* input.c: read what has arrived, and return the work that it makes. */
 struct work *connection_read(struct connection *connection);
 
-/* chunks.c: the caller holds the lock, or the last reference. output_append() returns false without
+/* output.c: the caller holds the lock, or the last reference. output_append() returns false without
  * memory. output_consume: free what was sent. */
 bool output_append(struct connection *connection, const char *data, size_t length);
 void output_consume(struct connection *connection, size_t bytes);
@@ -100,14 +121,14 @@ bool output_flush(struct connection *connection);
 /* connection_arm: tell epoll which events are wanted now. Returns false if epoll has no memory. */
 bool connection_arm(struct connection *connection);
 
-/* event.c: what a connection's event makes to do. event_begin() returns false if another thread
+/* connection.c: what a connection's event makes to do. event_begin() returns false if another thread
  * handles the connection, which then handles this event as well. event_serve: handle it, and run the
  * work that it makes. */
 bool event_begin(struct connection *connection, uint32_t events);
 struct work *event_handle(struct connection *connection);
 void event_serve(struct connection *connection);
 
-/* accept.c */
+/* address.c */
 int address_open(struct address *address, struct net *net, const char *text, char *error,
 		 size_t size);
 void address_close(struct address *address);
@@ -119,7 +140,7 @@ bool accept_one(struct address *address, void (*armed)(struct address *address))
 void spares_open(struct net *net);
 void spares_close(struct net *net);
 
-/* listener.c: the threads' main functions; their argument is a struct net_thread. */
+/* threads.c: the threads' main functions; their argument is a struct net_thread. */
 void *listener_thread(void *thread);
 void *worker_thread(void *thread);
 void *accept_thread(void *thread);

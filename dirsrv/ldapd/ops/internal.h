@@ -17,7 +17,7 @@ void operation_log_fault(const struct operation *operation, const struct backend
 /* operation_free: free an operation and what belongs to it. */
 void operation_free(struct operation *operation);
 
-/* --- access.c ------------------------------------------------------------------------------- */
+/* --- bind.c: access ------------------------------------------------------------------------- */
 
 /* access_read: whether the client may read entries. access_write: whether it may change them.
  * access_write_password: whether it may change the password of the entry with a DN: only the root DN
@@ -34,7 +34,7 @@ bool access_is_password(struct dirsrv_bytes type);
 /* access_hide: make the parts of a filter undefined that ask for userPassword, which no client sees. */
 void access_hide(struct filter *filter);
 
-/* --- select.c ------------------------------------------------------------------------------- */
+/* --- search.c ------------------------------------------------------------------------------- */
 
 /* select_limit: the most entries that a search may return; 0: there is no limit. */
 unsigned long select_limit(const struct operation *operation);
@@ -45,7 +45,7 @@ unsigned long select_limit(const struct operation *operation);
 struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsrv_entry *entry,
 				 const char *made);
 
-/* --- virtual.c, monitor.c: entries that the server makes up ---------------------------------- */
+/* --- virtual.c: entries that the server makes up ---------------------------------- */
 
 /* virtual_search: answer a search for the root DSE or cn=monitor. Returns
  * false if the base is none of them. */
@@ -79,7 +79,7 @@ void draft_send(struct draft *draft);
 /* monitor_each: send the entries of cn=monitor that a search asks for. */
 void monitor_each(struct operation *operation);
 
-/* --- password.c ----------------------------------------------------------------------------- */
+/* --- bind.c: passwords ---------------------------------------------------------------------- */
 
 /* password_matches: whether a password is the one that a stored value stands for: {CRYPT}…, or
  * the password itself. */

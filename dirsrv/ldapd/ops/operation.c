@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of operations, and the identities of clients. */
-#include "ops/operation.h"
+/* The end of operations, the identities of clients, the server. */
+#include "ops/internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "ops/internal.h"
+#include "ops/operation.h"
 
 #include <slab/malloc.h>
 
+#include <errno.h>
 #include <ldap.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,4 +215,25 @@ void operation_abandon(struct connection *connection, uint32_t message_id)
 	if (operation && operation->request->tag != LDAP_REQ_BIND)
 		dirsrv_operation_abandon(operation->self);
 	connection_unlock(connection);
+}
+
+/* --- the server's caches and settings ------------------------------------------------------- */
+
+int server_start(struct server *server, struct backend *backend, const struct settings *settings)
+{
+	*server =
+		(struct server){.backend = backend, .settings = settings, .started_ns = clock_ns()};
+	response_start();
+	if (request_start())
+		return -ENOMEM;
+	server->operations =
+		dirsrv_operation_pool_create("ldapd.operation", sizeof(struct operation), NULL);
+	return server->operations ? 0 : -errno;
+}
+
+int server_stop(struct server *server)
+{
+	int error = dirsrv_operation_pool_destroy(server->operations);
+
+	return error ? error : request_stop();
 }
