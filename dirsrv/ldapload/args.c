@@ -29,13 +29,10 @@ enum option_code {
 	OPTION_VALUES,
 	OPTION_VALUES_FROM,
 	OPTION_ATTRIBUTE,
-	OPTION_STALL_CONNECTIONS,
-	OPTION_STALL_OPERATIONS,
 	OPTION_ACCEPT,
 	OPTION_SEED,
 	OPTION_MAKE_LDIF,
 	OPTION_JSON,
-	OPTION_CSV,
 };
 
 static const struct option options[] = {
@@ -58,13 +55,10 @@ static const struct option options[] = {
 	{"values", required_argument, NULL, OPTION_VALUES},
 	{"values-from", required_argument, NULL, OPTION_VALUES_FROM},
 	{"attribute", required_argument, NULL, OPTION_ATTRIBUTE},
-	{"stall-connections", required_argument, NULL, OPTION_STALL_CONNECTIONS},
-	{"stall-operations", required_argument, NULL, OPTION_STALL_OPERATIONS},
 	{"accept", required_argument, NULL, OPTION_ACCEPT},
 	{"seed", required_argument, NULL, OPTION_SEED},
 	{"make-ldif", required_argument, NULL, OPTION_MAKE_LDIF},
 	{"json", no_argument, NULL, OPTION_JSON},
-	{"csv", no_argument, NULL, OPTION_CSV},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -104,9 +98,6 @@ static const char help[] =
 	"                           counts from the time at which the rate wants the\n"
 	"                           operation (default: the next one when there is an\n"
 	"                           answer)\n"
-	"  --stall-connections N/M:S  N of M connections send half of their first\n"
-	"                           request, and the rest S seconds later\n"
-	"  --stall-operations N/M:S the same for N of M operations\n"
 	"  --seed N                 of the random numbers (default 1)\n"
 	"\n"
 	"end and results\n"
@@ -118,7 +109,7 @@ static const char help[] =
 	"                           and ends its connection (default 30)\n"
 	"  --accept CODE,...        result codes that are no failure; empty: searches\n"
 	"                           without an entry\n"
-	"  --json, --csv            print the results in this form\n"
+	"  --json                   print the results in this form\n"
 	"\n"
 	"  --make-ldif N            write an LDIF file with N entries and those above\n"
 	"                           them to standard output, the same one each time\n"
@@ -172,19 +163,6 @@ static int parse_count(const char *option, unsigned low, unsigned high, unsigned
 
 	*value = (unsigned)whole;
 	return status;
-}
-
-/* "1/100:2" */
-static int parse_stall(const char *option, struct stall *stall)
-{
-	double seconds;
-	char rest;
-
-	if (sscanf(optarg, "%9u/%9u:%lf%c", &stall->some, &stall->of, &seconds, &rest) != 3 ||
-	    stall->some < 1 || stall->some > stall->of || !(seconds > 0) || seconds > SECONDS_MAX)
-		return wrong(option, optarg, "N/M:SECONDS with N at most M, as in 1/100:2");
-	stall->ns = (uint64_t)(seconds * 1e9);
-	return GO_ON;
 }
 
 /* "51,52,empty" */
@@ -259,10 +237,6 @@ static int parse_load(struct args *args, int code)
 		return parse_count("--per-connection", 1, 1000000000, &args->per_connection);
 	case OPTION_RATE:
 		return parse_double("--rate", 0.01, 1e9, &args->rate);
-	case OPTION_STALL_CONNECTIONS:
-		return parse_stall("--stall-connections", &args->stall_connections);
-	case OPTION_STALL_OPERATIONS:
-		return parse_stall("--stall-operations", &args->stall_operations);
 	case OPTION_SEED:
 		return parse_whole("--seed", 0, UINT32_MAX, &args->seed);
 	default:
@@ -286,10 +260,7 @@ static int parse_end(struct args *args, int code)
 	case OPTION_MAKE_LDIF:
 		return parse_whole("--make-ldif", 1, 100000000, &args->make_ldif);
 	case OPTION_JSON:
-		args->output = OUTPUT_JSON;
-		return GO_ON;
-	case OPTION_CSV:
-		args->output = OUTPUT_CSV;
+		args->json = true;
 		return GO_ON;
 	default:
 		return parse_load(args, code);

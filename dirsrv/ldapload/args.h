@@ -6,6 +6,8 @@
 #include "kind.h"
 #include "values.h"
 
+#include <stdbool.h>
+
 #define CODES_MAX 32
 /* Beside LDAP's result codes; libldap's own are -1 to -18. */
 #define CODE_EMPTY (-100) /* a search that found no entry */
@@ -15,14 +17,6 @@ struct accepted {
 	int codes[CODES_MAX];
 	unsigned count;
 };
-
-/* `some` of each `of` connections or operations stop for ns; of 0: none. */
-struct stall {
-	unsigned some, of;
-	uint64_t ns;
-};
-
-enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
 struct args {
 	const char *uri, *bind_dn, *base, *attribute;
@@ -34,11 +28,10 @@ struct args {
 	double rate; /* operations a second; 0: no limit */
 	struct mix mix;
 	struct values values;
-	struct stall stall_connections, stall_operations;
 	struct accepted accepted;
 	uint64_t seed;
 	uint64_t make_ldif; /* entries to write; 0: a run */
-	enum output output;
+	bool json; /* print the results in this form */
 };
 
 /* args_parse: returns -1 to go on, otherwise the exit status: 0 after --help, 2 after saying in

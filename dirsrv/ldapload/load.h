@@ -38,7 +38,7 @@ struct worker {
 	uint64_t random;
 	uint64_t due_ns, interval_ns; /* of the next operation; 0: no rate limit */
 	unsigned flying;       /* operations under way, of all its connections */
-	unsigned long opened, started; /* connections, operations: for N of M */
+	unsigned long opened; /* connections */
 	struct session *ready, **ready_end; /* connections that can take an operation */
 	struct session **sleeping;     /* that wait for their wake_ns */
 	unsigned sleepers;

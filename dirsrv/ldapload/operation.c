@@ -75,7 +75,6 @@ void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns)
 {
 	struct worker *worker = session->worker;
 	struct flight *flight = &session->flights[session->flying++];
-	size_t begin = session->out.length;
 
 	*flight = (struct flight){
 		.id = ++session->last_id,
@@ -94,5 +93,4 @@ void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns)
 			flight->number = worker->next_entry++;
 	}
 	request(session, flight);
-	session_requested(session, begin);
 }

@@ -6,8 +6,7 @@ bool session_has_room(const struct session *session)
 {
 	const struct args *args = session->worker->load->args;
 
-	return session->state == SESSION_OPEN && !session->stalled &&
-	       session->flying < args->depth &&
+	return session->state == SESSION_OPEN && session->flying < args->depth &&
 	       (args->per_connection == 0 || session->started < args->per_connection);
 }
 

@@ -175,38 +175,10 @@ static void print_json(FILE *out, const struct results *results)
 	fputs("]\n}\n", out);
 }
 
-/* ---- CSV ---- */
-
-static void print_fields(FILE *out, const struct line *line)
-{
-	fprintf(out, "%s,,%llu,%.3f,%llu", line->name, (unsigned long long)line->latency->total,
-		line->rate, (unsigned long long)line->entries);
-	for (size_t i = 0; i < PERCENTILES; i++)
-		fprintf(out, ",%.3f", percentile_us(line, i));
-	fputc('\n', out);
-}
-
-/* Lines with latencies have no code; lines of outcomes have a code and their number only. */
-static void print_csv(FILE *out, const struct results *results)
-{
-	const struct tally *tally = results->tally;
-
-	fputs("kind,code,count,per_second,entries", out);
-	for (size_t i = 0; i < PERCENTILES; i++)
-		fprintf(out, ",%s_us", percentiles[i].name);
-	fputc('\n', out);
-	each_line(out, results, print_fields);
-	for (unsigned i = 0; i < tally->outcome_count; i++)
-		fprintf(out, "%s,%d,%llu,,,,,,,\n", kind_names[tally->outcomes[i].kind],
-			tally->outcomes[i].code, (unsigned long long)tally->outcomes[i].count);
-}
-
 void report_print(FILE *out, const struct results *results)
 {
-	if (results->args->output == OUTPUT_JSON)
+	if (results->args->json)
 		print_json(out, results);
-	else if (results->args->output == OUTPUT_CSV)
-		print_csv(out, results);
 	else
 		print_table(out, results);
 }

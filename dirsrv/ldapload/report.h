@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run measured: a progress line, then a table, JSON or CSV. */
+/* What a run measured: a progress line, then a table or JSON. */
 #ifndef LDAPLOAD_REPORT_H
 #define LDAPLOAD_REPORT_H
 
@@ -19,7 +19,7 @@ struct results {
 /* report_unexpected: operations and connections that did not end as they must. */
 uint64_t report_unexpected(const struct results *results);
 
-/* report_print: in the form that args->output names. */
+/* report_print: as a table, or as JSON. */
 void report_print(FILE *out, const struct results *results);
 
 /* report_progress: one line, drawn over the last one: what is done of `total` seconds or

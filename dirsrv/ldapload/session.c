@@ -33,7 +33,6 @@ static void close_session(struct session *session)
 		close(session->fd);
 	session->fd = -1;
 	session->state = SESSION_CLOSED;
-	session->stalled = session->stalls_next = false;
 	session->worker->flying -= session->flying;
 	session->flying = 0;
 	session->out.length = session->in.length = 0;
@@ -54,7 +53,7 @@ void session_lost(struct session *session, int code, const char *text, size_t le
 
 void session_end(struct session *session)
 {
-	if (session->state == SESSION_OPEN && !session->stalled) {
+	if (session->state == SESSION_OPEN) {
 		message_unbind(&session->out, ++session->last_id);
 		/* A server that does not take it sees the end of the connection. */
 		(void)send(session->fd, session->out.bytes, session->out.length,
@@ -64,12 +63,6 @@ void session_end(struct session *session)
 }
 
 /* ---- connecting ---- */
-
-/* Is it the turn of one of N of M? */
-static bool has_turn(const struct stall *stall, unsigned long count)
-{
-	return stall->of != 0 && count % stall->of >= stall->of - stall->some;
-}
 
 static void opened(struct session *session, uint64_t now_ns)
 {
@@ -89,7 +82,6 @@ static void opened(struct session *session, uint64_t now_ns)
 static void connected(struct session *session)
 {
 	const struct args *args = session->worker->load->args;
-	size_t begin = session->out.length;
 
 	if (!*args->bind_dn) {
 		opened(session, load_now_ns());
@@ -97,7 +89,6 @@ static void connected(struct session *session)
 	}
 	session->state = SESSION_BINDING;
 	message_bind(&session->out, ++session->last_id, args->bind_dn, args->password);
-	session_requested(session, begin);
 	session_flush(session);
 }
 
@@ -114,18 +105,16 @@ static void connect_failed(struct session *session, int error)
 void session_connect(struct session *session)
 {
 	struct worker *worker = session->worker;
-	const struct args *args = worker->load->args;
 
 	session->connect_ns = load_now_ns();
 	session->started = 0;
 	session->last_id = 0;
-	session->limit = 0;
 	session->fd = server_connect(&worker->load->server, worker->opened + session->number);
 	if (session->fd < 0 && errno == EAGAIN) {
 		session_sleep(session, RETRY_NS / 100);
 		return;
 	}
-	session->stalls_next = has_turn(&args->stall_connections, worker->opened++);
+	worker->opened++;
 	if (session->fd < 0) {
 		connect_failed(session, errno);
 		return;
@@ -149,39 +138,20 @@ static void finish_connecting(struct session *session)
 
 /* ---- sending ---- */
 
-void session_requested(struct session *session, size_t begin)
-{
-	struct worker *worker = session->worker;
-	const struct args *args = worker->load->args;
-	uint64_t ns = args->stall_connections.ns;
-
-	session->limit = session->out.length;
-	if (session->state == SESSION_OPEN && has_turn(&args->stall_operations, worker->started++))
-		ns = args->stall_operations.ns;
-	else if (!session->stalls_next)
-		return;
-	session->stalls_next = false;
-	session->stalled = true;
-	session->limit = begin + (session->out.length - begin) / 2;
-	session_sleep(session, ns);
-}
-
 void session_flush(struct session *session)
 {
 	ssize_t sent = 0;
 
-	if (session->limit > 0)
-		sent = send(session->fd, session->out.bytes, session->limit, MSG_NOSIGNAL);
+	if (session->out.length > 0)
+		sent = send(session->fd, session->out.bytes, session->out.length, MSG_NOSIGNAL);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 		session_lost(session, LDAP_SERVER_DOWN, NULL, 0);
 		return;
 	}
-	if (sent > 0) {
+	if (sent > 0)
 		buffer_consume(&session->out, (size_t)sent);
-		session->limit -= (size_t)sent;
-	}
-	if ((session->limit > 0) != session->wants_out)
-		watch(session, EPOLL_CTL_MOD, session->limit > 0);
+	if ((session->out.length > 0) != session->wants_out)
+		watch(session, EPOLL_CTL_MOD, session->out.length > 0);
 }
 
 static struct flight *find_flight(struct session *session, int id)
@@ -192,27 +162,9 @@ static struct flight *find_flight(struct session *session, int id)
 	return NULL;
 }
 
-/* The second half of a stalled request goes; its latency begins now. */
-static void end_stall(struct session *session, uint64_t now_ns)
+void session_wake(struct session *session)
 {
-	struct flight *flight = find_flight(session, session->last_id);
-
-	session->stalled = false;
-	session->limit = session->out.length;
-	if (flight)
-		flight->started_ns = flight->sent_ns = now_ns;
-	else
-		session->connect_ns = now_ns;
-	session_flush(session);
-	if (session->state == SESSION_OPEN)
-		worker_ready(session->worker, session);
-}
-
-void session_wake(struct session *session, uint64_t now_ns)
-{
-	if (session->stalled)
-		end_stall(session, now_ns);
-	else if (session->state == SESSION_CLOSED)
+	if (session->state == SESSION_CLOSED)
 		session_connect(session);
 }
 
@@ -235,7 +187,7 @@ void session_expire(struct session *session, uint64_t now_ns, uint64_t timeout_n
 {
 	const struct load *load = session->worker->load;
 
-	if (session->stalled || waits_since(session, now_ns) + timeout_ns > now_ns)
+	if (waits_since(session, now_ns) + timeout_ns > now_ns)
 		return;
 	if (!atomic_load_explicit(&load->connected, memory_order_relaxed))
 		load_fail("%s: no answer for %.1f seconds", load->args->uri, load->args->timeout);

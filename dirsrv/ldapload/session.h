@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection: connecting, its bind, requests and answers, stalls. One thread uses it. */
+/* A connection: connecting, its bind, requests and answers. One thread uses it. */
 #ifndef LDAPLOAD_SESSION_H
 #define LDAPLOAD_SESSION_H
 
@@ -32,9 +32,6 @@ struct session {
 	bool wants_out;   /* epoll waits until it can send */
 	bool listed;   /* among the worker's ready ones */
 	bool sleeps;   /* among the worker's sleeping ones */
-	bool stalls_next; /* its next request is sent in halves */
-	bool stalled;   /* what is beyond `limit` waits until wake_ns */
-	size_t limit;   /* bytes of `out` that can be sent */
 	uint64_t wake_ns;
 	uint64_t connect_ns; /* when it began to connect */
 	unsigned started;    /* operations of this connection */
@@ -49,11 +46,9 @@ void session_connect(struct session *session);
 
 /* session_event: what epoll has seen. session_wake: its wake_ns has come. */
 void session_event(struct session *session, uint32_t events);
-void session_wake(struct session *session, uint64_t now_ns);
+void session_wake(struct session *session);
 
-/* session_requested: the request from byte `begin` of session->out on is complete; it stalls if
- * it is its turn. session_flush: send what can be sent. */
-void session_requested(struct session *session, size_t begin);
+/* session_flush: send what can be sent. */
 void session_flush(struct session *session);
 
 /* session_lost: count its operations with that code, close it, and connect again later. */

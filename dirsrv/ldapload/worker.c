@@ -23,7 +23,7 @@ static void wake(struct worker *worker, uint64_t now_ns)
 		}
 		session->sleeps = false;
 		worker->sleeping[i] = worker->sleeping[--worker->sleepers];
-		session_wake(session, now_ns);
+		session_wake(session);
 	}
 }
 

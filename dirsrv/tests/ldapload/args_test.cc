@@ -54,51 +54,26 @@ TEST_F(LdapLoadArgs, DefaultsAreThoseOfTheHelp)
 	EXPECT_EQ(args_.operations, 0u);
 	EXPECT_EQ(args_.values.count, 10000u);
 	EXPECT_EQ(args_.mix.weight[KIND_SEARCH], args_.mix.total);
-	EXPECT_EQ(args_.output, OUTPUT_TABLE);
+	EXPECT_FALSE(args_.json);
 }
 
 TEST_F(LdapLoadArgs, ValuesOfOptionsAreTaken)
 {
-	ASSERT_EQ(parse({"-H",
-			 "ldap://h:1",
-			 "-D",
-			 "cn=a",
-			 "-w",
-			 "p",
-			 "-b",
-			 "dc=x",
-			 "-c",
-			 "100",
-			 "-t",
-			 "4",
-			 "--idle",
-			 "4000",
-			 "--per-connection",
-			 "10",
-			 "--rate",
-			 "0.5",
-			 "--stall-connections",
-			 "1/100:2",
-			 "--stall-operations=2/3:0.25",
-			 "--accept",
-			 "51,empty",
-			 "--json",
-			 "--warm-up",
-			 "0"}),
+	ASSERT_EQ(parse({"-H",     "ldap://h:1", "-D",     "cn=a",     "-w",
+			 "p",      "-b",         "dc=x",   "-c",       "100",
+			 "-t",     "4",          "--idle", "4000",     "--per-connection",
+			 "10",     "--rate",     "0.5",    "--accept", "51,empty",
+			 "--json", "--warm-up",  "0"}),
 		  -1);
 	EXPECT_STREQ(args_.uri, "ldap://h:1");
 	EXPECT_STREQ(args_.password, "p");
 	EXPECT_EQ(args_.idle, 4000u);
 	EXPECT_EQ(args_.per_connection, 10u);
 	EXPECT_EQ(args_.rate, 0.5);
-	EXPECT_EQ(args_.stall_connections.some, 1u);
-	EXPECT_EQ(args_.stall_connections.of, 100u);
-	EXPECT_EQ(args_.stall_connections.ns, 2000000000u);
-	EXPECT_EQ(args_.stall_operations.ns, 250000000u);
 	ASSERT_EQ(args_.accepted.count, 2u);
 	EXPECT_EQ(args_.accepted.codes[0], 51);
 	EXPECT_EQ(args_.accepted.codes[1], CODE_EMPTY);
-	EXPECT_EQ(args_.output, OUTPUT_JSON);
+	EXPECT_TRUE(args_.json);
 }
 
 TEST_F(LdapLoadArgs, WrongValuesAreRefusedWithWhatIsAccepted)
@@ -109,8 +84,6 @@ TEST_F(LdapLoadArgs, WrongValuesAreRefusedWithWhatIsAccepted)
 	expect_refused({"--operations", "99999999999999999999"}, "--operations takes");
 	expect_refused({"--seconds", "nan"}, "--seconds takes a number from 0.01 to 86400");
 	expect_refused({"--rate", "-5"}, "--rate takes a number from 0.01");
-	expect_refused({"--stall-connections", "3/2:1"}, "N/M:SECONDS with N at most M");
-	expect_refused({"--stall-operations", "1/2:0"}, "--stall-operations takes N/M:SECONDS");
 	expect_refused({"--accept", "x"}, "--accept takes result codes");
 	/* The number that stands for "empty"; nothing behind its end is read. */
 	expect_refused({"--accept", "-100\0"}, "--accept takes result codes");
