@@ -1,15 +1,105 @@
 /* SPDX-License-Identifier: MIT */
-/* What all threads of a run share, and the interface between its parts. */
+/* What all threads of a run share, its connections, and the interface between its parts. */
 #ifndef LDAPLOAD_LOAD_H
 #define LDAPLOAD_LOAD_H
 
 #include "args.h"
+#include "message.h"
+#include "report.h"
 #include "server.h"
-#include "session.h"
-#include "tally.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
+
+#define OUTCOMES_MAX 64
+#define TEXT_MAX 160
+
+/* How often a kind of operations ended with a code. */
+struct outcome {
+	enum kind kind;
+	int code;
+	bool unexpected;
+	uint64_t count;
+	char text[TEXT_MAX]; /* the first diagnostic message */
+};
+
+struct tally {
+	struct histogram latency[KIND_COUNT]; /* of measured operations */
+	uint64_t in_time[KIND_COUNT];       /* of them, those answered before the end */
+	uint64_t entries[KIND_COUNT];       /* that measured searches found */
+	uint64_t last_ns;        /* when the last measured one was answered */
+	struct outcome outcomes[OUTCOMES_MAX];
+	unsigned outcome_count;
+	/* For the progress; read by another thread. */
+	atomic_ulong done, unexpected;
+};
+
+/* tally_accept: is this the wanted outcome, or one that the user accepts? */
+bool tally_accept(const struct accepted *accepted, enum kind kind, int code);
+
+/* tally_outcome: count how an operation ended; `text` may be NULL and need not end with NUL. */
+void tally_outcome(struct tally *tally, enum kind kind, int code, bool unexpected, uint64_t count,
+		   const char *text, size_t length);
+
+/* tally_merge: add what `from` has. */
+void tally_merge(struct tally *tally, const struct tally *from);
+
+/* tally_code_name: "No such object" for 32. */
+const char *tally_code_name(int code);
+
+/* An operation under way. */
+struct flight {
+	int id;
+	enum kind kind;
+	bool measured;
+	uint64_t started_ns; /* its latency counts from here */
+	uint64_t sent_ns;
+	uint64_t number; /* of the entry that an add or a delete names */
+	unsigned entries;
+};
+
+enum session_state { SESSION_CLOSED, SESSION_CONNECTING, SESSION_BINDING, SESSION_OPEN };
+
+struct worker;
+
+struct session {
+	struct worker *worker;
+	unsigned number; /* of the connection */
+	int fd;
+	enum session_state state;
+	int last_id;
+	bool wants_out;   /* epoll waits until it can send */
+	bool listed;   /* among the worker's ready ones */
+	bool sleeps;   /* among the worker's sleeping ones */
+	uint64_t wake_ns;
+	uint64_t connect_ns; /* when it began to connect */
+	unsigned started;    /* operations of this connection */
+	unsigned flying;
+	struct flight *flights; /* as many as the depth */
+	struct buffer out, in;
+	struct session *next; /* ready one */
+};
+
+/* session_connect: open the connection; it becomes ready after its bind. */
+void session_connect(struct session *session);
+
+/* session_event: what epoll has seen. session_wake: its wake_ns has come. */
+void session_event(struct session *session, uint32_t events);
+void session_wake(struct session *session);
+
+/* session_flush: send what can be sent. */
+void session_flush(struct session *session);
+
+/* session_lost: count its operations with that code, close it, and connect again later. */
+void session_lost(struct session *session, int code, const char *text, size_t length);
+
+/* session_expire: lose it if an answer is later than timeout_ns. */
+void session_expire(struct session *session, uint64_t now_ns, uint64_t timeout_ns);
+
+/* session_end: an unbind request, and the end of the connection. */
+void session_end(struct session *session);
 
 #define RECEIVE_BYTES 65536
 #define NS_PER_SECOND UINT64_C(1000000000)

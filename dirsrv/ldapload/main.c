@@ -6,7 +6,7 @@
  * sockets of ldapload itself, since libldap connects and binds synchronously, polls for each
  * answer, and has no connection that only waits.
  */
-#include "idle.h"
+#include "server.h"
 #include "ldif.h"
 #include "load.h"
 #include "report.h"

@@ -1,9 +1,153 @@
 /* SPDX-License-Identifier: MIT */
-/* Output: each form has a line for each kind of operations, and the outcomes. */
+/* Latencies, counts, and their output. */
 #include "report.h"
-#include "tally.h"
+#include "load.h"
 
+#include <ldap.h>
+#include <math.h>
 #include <string.h>
+
+/* --- histograms: a bucket for each small value, then some for each power of two ------------- */
+
+#define STEP_BITS 6 /* HISTOGRAM_STEPS is 2^6 */
+
+_Static_assert(HISTOGRAM_STEPS == 1u << STEP_BITS, "the steps are a power of two");
+
+static unsigned bucket_of(uint64_t ns)
+{
+	unsigned shift, bucket;
+
+	if (ns < HISTOGRAM_STEPS)
+		return (unsigned)ns;
+	shift = 63 - (unsigned)__builtin_clzll(ns) - STEP_BITS;
+	bucket = (shift + 1) * HISTOGRAM_STEPS + (unsigned)(ns >> shift) - HISTOGRAM_STEPS;
+	return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
+}
+
+/* The largest value of a bucket. */
+static uint64_t bucket_edge(unsigned bucket)
+{
+	unsigned shift;
+
+	if (bucket < HISTOGRAM_STEPS)
+		return bucket;
+	shift = bucket / HISTOGRAM_STEPS - 1;
+	return ((UINT64_C(1) + HISTOGRAM_STEPS + bucket % HISTOGRAM_STEPS) << shift) - 1;
+}
+
+void histogram_add(struct histogram *histogram, uint64_t ns)
+{
+	histogram->count[bucket_of(ns)]++;
+	histogram->total++;
+	if (ns > histogram->max)
+		histogram->max = ns;
+}
+
+void histogram_merge(struct histogram *histogram, const struct histogram *from)
+{
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+		histogram->count[i] += from->count[i];
+	histogram->total += from->total;
+	if (from->max > histogram->max)
+		histogram->max = from->max;
+}
+
+uint64_t histogram_percentile(const struct histogram *histogram, double percent)
+{
+	uint64_t wanted = (uint64_t)ceil((double)histogram->total * percent / 100);
+	uint64_t below = 0, edge;
+	unsigned i = 0;
+
+	if (histogram->total == 0)
+		return 0;
+	for (; i < HISTOGRAM_BUCKETS - 1; i++) {
+		below += histogram->count[i];
+		if (below > 0 && below >= wanted)
+			break;
+	}
+	edge = i == HISTOGRAM_BUCKETS - 1 ? histogram->max : bucket_edge(i);
+	return edge < histogram->max ? edge : histogram->max;
+}
+
+/* --- counts --------------------------------------------------------------------------------- */
+
+bool tally_accept(const struct accepted *accepted, enum kind kind, int code)
+{
+	if (code == (kind == KIND_COMPARE ? LDAP_COMPARE_TRUE : LDAP_SUCCESS))
+		return true;
+	for (unsigned i = 0; i < accepted->count; i++)
+		if (accepted->codes[i] == code)
+			return true;
+	return false;
+}
+
+/* The outcome of that kind and code; a new one if there is room, otherwise the last one. */
+static struct outcome *outcome_of(struct tally *tally, enum kind kind, int code)
+{
+	struct outcome *outcome = tally->outcomes;
+
+	for (; outcome < tally->outcomes + tally->outcome_count; outcome++)
+		if (outcome->kind == kind && outcome->code == code)
+			return outcome;
+	if (tally->outcome_count == OUTCOMES_MAX)
+		return outcome - 1;
+	tally->outcome_count++;
+	*outcome = (struct outcome){.kind = kind, .code = code};
+	return outcome;
+}
+
+void tally_outcome(struct tally *tally, enum kind kind, int code, bool unexpected, uint64_t count,
+		   const char *text, size_t length)
+{
+	struct outcome *outcome = outcome_of(tally, kind, code);
+
+	outcome->count += count;
+	outcome->unexpected |= unexpected;
+	if (text && length > 0 && !*outcome->text) {
+		length = length < TEXT_MAX ? length : TEXT_MAX - 1;
+		memcpy(outcome->text, text, length);
+		outcome->text[length] = '\0';
+	}
+	if (unexpected)
+		atomic_fetch_add_explicit(&tally->unexpected, count, memory_order_relaxed);
+}
+
+void tally_merge(struct tally *tally, const struct tally *from)
+{
+	for (int kind = 0; kind < KIND_COUNT; kind++) {
+		histogram_merge(&tally->latency[kind], &from->latency[kind]);
+		tally->in_time[kind] += from->in_time[kind];
+		tally->entries[kind] += from->entries[kind];
+	}
+	if (from->last_ns > tally->last_ns)
+		tally->last_ns = from->last_ns;
+	for (unsigned i = 0; i < from->outcome_count; i++) {
+		const struct outcome *outcome = &from->outcomes[i];
+
+		tally_outcome(tally, outcome->kind, outcome->code, outcome->unexpected,
+			      outcome->count, outcome->text, strlen(outcome->text));
+	}
+}
+
+const char *tally_code_name(int code)
+{
+	switch (code) {
+	case CODE_EMPTY:
+		return "no entry found";
+	case LDAP_SERVER_DOWN:
+		return "connection lost";
+	case LDAP_TIMEOUT:
+		return "no answer in time";
+	case LDAP_CONNECT_ERROR:
+		return "cannot connect";
+	case LDAP_DECODING_ERROR:
+		return "malformed answer";
+	default:
+		return ldap_err2string(code);
+	}
+}
+
+/* --- output: a line for each kind of operations, and the outcomes --------------------------- */
 
 #define US 1e3 /* ns */
 #define BAR 30

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The server's address, from its URI. */
+/* The server's address, from its URI; connections that send nothing. */
 #ifndef LDAPLOAD_SERVER_H
 #define LDAPLOAD_SERVER_H
 
@@ -20,5 +20,18 @@ struct server {
  */
 int server_parse(struct server *server, const char *uri, char *error, size_t size);
 int server_connect(const struct server *server, unsigned long number);
+
+struct idle {
+	int *fds;
+	unsigned count;
+};
+
+/* idle_open: that many connections, each open. Ends the program if one cannot be opened. */
+void idle_open(struct idle *idle, const struct server *server, unsigned count, double timeout_s);
+
+/* idle_lost: how many of them the server has closed. */
+unsigned idle_lost(const struct idle *idle);
+
+void idle_close(struct idle *idle);
 
 #endif /* LDAPLOAD_SERVER_H */

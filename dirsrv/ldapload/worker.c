@@ -1,12 +1,210 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread: the events of its connections, the rate, the end of the run. */
+/* A thread: its operations and the events of its connections, the rate, the end of the run. */
 #include "load.h"
 
 #include <errno.h>
+#include <ldap.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+/* --- connections that can take an operation, and those that sleep --------------------------- */
+
+bool session_has_room(const struct session *session)
+{
+	const struct args *args = session->worker->load->args;
+
+	return session->state == SESSION_OPEN && session->flying < args->depth &&
+	       (args->per_connection == 0 || session->started < args->per_connection);
+}
+
+bool worker_over(const struct worker *worker)
+{
+	return worker->draining && worker->owed_count == 0;
+}
+
+void worker_ready(struct worker *worker, struct session *session)
+{
+	if (session->listed || !session_has_room(session))
+		return;
+	session->listed = true;
+	session->next = NULL;
+	*worker->ready_end = session;
+	worker->ready_end = &session->next;
+}
+
+struct session *worker_take_ready(struct worker *worker)
+{
+	struct session *session;
+
+	while ((session = worker->ready)) {
+		worker->ready = session->next;
+		if (!worker->ready)
+			worker->ready_end = &worker->ready;
+		session->listed = false;
+		if (session_has_room(session))
+			return session;
+	}
+	return NULL;
+}
+
+void worker_sleep(struct worker *worker, struct session *session)
+{
+	if (session->sleeps)
+		return;
+	session->sleeps = true;
+	worker->sleeping[worker->sleepers++] = session;
+}
+
+/* --- which operation comes next, and its request -------------------------------------------- */
+
+static uint64_t random_number(struct worker *worker) /* xorshift64 */
+{
+	worker->random ^= worker->random << 13;
+	worker->random ^= worker->random >> 7;
+	worker->random ^= worker->random << 17;
+	return worker->random;
+}
+
+/* Returns the base of the value's entry. */
+static const char *random_value(struct worker *worker, char value[VALUE_MAX])
+{
+	const struct args *args = worker->load->args;
+	const struct values *values = &args->values;
+	const char *base = values_get(values, random_number(worker) % values->count, value);
+
+	return base ? base : args->base;
+}
+
+/* The name of an entry to add: of no other entry, whatever else runs. */
+static void new_name(const struct worker *worker, uint64_t number, char value[VALUE_MAX])
+{
+	snprintf(value, VALUE_MAX, "ldapload-%llx-%llu", (unsigned long long)worker->load->run_id,
+		 (unsigned long long)number);
+}
+
+static void request_or(struct session *session, const struct args *args)
+{
+	char values[OR_VALUES][VALUE_MAX], *pointers[OR_VALUES];
+
+	for (int i = 0; i < OR_VALUES; i++) {
+		random_value(session->worker, values[i]);
+		pointers[i] = values[i];
+	}
+	message_search(&session->out, session->last_id, args->base, args->attribute, pointers,
+		       OR_VALUES);
+}
+
+static void request(struct session *session, const struct flight *flight)
+{
+	const struct args *args = session->worker->load->args;
+	char value[VALUE_MAX], dn[DN_MAX], *values[] = {value};
+	const char *base = args->base;
+	struct buffer *out = &session->out;
+
+	if (flight->kind == KIND_ADD || flight->kind == KIND_DELETE)
+		new_name(session->worker, flight->number, value);
+	else
+		base = random_value(session->worker, value);
+	dn_print(dn, args->attribute, value, base);
+	if (flight->kind == KIND_SEARCH)
+		message_search(out, flight->id, args->base, args->attribute, values, 1);
+	else if (flight->kind == KIND_OR)
+		request_or(session, args);
+	else if (flight->kind == KIND_BASE)
+		message_read(out, flight->id, dn);
+	else if (flight->kind == KIND_COMPARE)
+		message_compare(out, flight->id, dn, args->attribute, value);
+	else if (flight->kind == KIND_MODIFY)
+		message_modify(out, flight->id, dn, value);
+	else if (flight->kind == KIND_ADD)
+		message_add(out, flight->id, dn, args->attribute, value);
+	else if (flight->kind == KIND_DELETE)
+		message_delete(out, flight->id, dn);
+	else
+		message_bind(out, flight->id, args->bind_dn, args->password);
+}
+
+void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns)
+{
+	struct worker *worker = session->worker;
+	struct flight *flight = &session->flights[session->flying++];
+
+	*flight = (struct flight){
+		.id = ++session->last_id,
+		.started_ns = due_ns,
+		.sent_ns = now_ns,
+		.measured = !worker->draining && due_ns >= worker->load->measure_ns,
+	};
+	worker->flying++;
+	session->started++;
+	if (worker->owed_count > 0) {
+		flight->kind = KIND_DELETE;
+		flight->number = worker->owed[--worker->owed_count];
+	} else {
+		flight->kind = mix_choose(&worker->load->args->mix, random_number(worker));
+		if (flight->kind == KIND_ADD)
+			flight->number = worker->next_entry++;
+	}
+	request(session, flight);
+}
+
+/* --- the results of operations, and the deletes that successful adds owe -------------------- */
+
+static void owe(struct worker *worker, uint64_t number)
+{
+	if (worker->owed_count == worker->owed_capacity) {
+		size_t capacity = worker->owed_capacity * 2 + 16;
+		uint64_t *owed = realloc(worker->owed, capacity * sizeof(*owed));
+
+		if (!owed)
+			load_fail("there is no memory for %zu numbers", capacity);
+		worker->owed = owed;
+		worker->owed_capacity = capacity;
+	}
+	worker->owed[worker->owed_count++] = number;
+}
+
+static bool is_search(enum kind kind)
+{
+	return kind == KIND_SEARCH || kind == KIND_OR || kind == KIND_BASE;
+}
+
+static void count(struct worker *worker, const struct flight *flight, uint64_t now_ns)
+{
+	struct tally *tally = &worker->tally;
+	uint64_t took = now_ns > flight->started_ns ? now_ns - flight->started_ns : 0;
+
+	histogram_add(&tally->latency[flight->kind], took);
+	tally->in_time[flight->kind] += now_ns <= worker->load->end_ns;
+	tally->entries[flight->kind] += flight->entries;
+	tally->last_ns = now_ns;
+}
+
+void operation_answered(struct session *session, struct flight *flight, const struct answer *answer,
+			uint64_t now_ns)
+{
+	struct worker *worker = session->worker;
+	int code = answer->code;
+	bool good;
+
+	if (code == LDAP_SUCCESS && is_search(flight->kind) && flight->entries == 0)
+		code = CODE_EMPTY;
+	good = tally_accept(&worker->load->args->accepted, flight->kind, code);
+	tally_outcome(&worker->tally, flight->kind, code, !good, 1, answer->text.bv_val,
+		      answer->text.bv_len);
+	if (flight->kind == KIND_ADD && code == LDAP_SUCCESS)
+		owe(worker, flight->number);
+	if (good && flight->measured)
+		count(worker, flight, now_ns);
+	atomic_fetch_add_explicit(&worker->tally.done, 1, memory_order_relaxed);
+	*flight = session->flights[--session->flying];
+	worker->flying--;
+}
+
+/* --- the thread ----------------------------------------------------------------------------- */
 
 #define EVENTS 64
 #define ENTRY_NUMBERS_BITS 40 /* of a thread */

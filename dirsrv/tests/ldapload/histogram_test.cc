@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Histograms: how exact percentiles are, empty ones, merging. */
 extern "C" {
-#include "histogram.h"
+#include "report.h"
 }
 
 #include <gtest/gtest.h>

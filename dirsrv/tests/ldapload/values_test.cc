@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of ranges and files, the DNs of values, and the mix of operations. */
 extern "C" {
-#include "kind.h"
-#include "values.h"
+#include "args.h"
 }
 
 #include <gtest/gtest.h>
