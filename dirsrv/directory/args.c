@@ -15,7 +15,6 @@
 
 enum option_code {
 	OPTION_LDIF = 256,
-	OPTION_BAD_LINES,
 	OPTION_ENTRIES,
 	OPTION_SECONDS,
 	OPTION_THREADS,
@@ -23,7 +22,6 @@ enum option_code {
 
 static const struct option options[] = {
 	{"ldif", required_argument, NULL, OPTION_LDIF},
-	{"bad-lines", required_argument, NULL, OPTION_BAD_LINES},
 	{"entries", required_argument, NULL, OPTION_ENTRIES},
 	{"seconds", required_argument, NULL, OPTION_SECONDS},
 	{"threads", required_argument, NULL, OPTION_THREADS},
@@ -38,8 +36,6 @@ static const char help[] =
 	"\n"
 	"  --ldif FILE         load this LDIF file (RFC 2849); default: the packages in\n"
 	"                      " DPKG_STATUS "\n"
-	"  --bad-lines=skip    report lines that cannot be read and go on (default)\n"
-	"  --bad-lines=refuse  report the first one and load nothing: exit status 2\n"
 	"  --entries N         multiply the directory to N entries (default 20000)\n"
 	"  --seconds N         seconds of load (default 8)\n"
 	"  --threads N         worker threads, and as many listeners (default: CPUs, at\n"
@@ -86,17 +82,6 @@ static unsigned default_threads(void)
 	return cpus < 2 ? 2 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
 }
 
-static int parse_policy(struct args *args, const char *value)
-{
-	if (strcmp(value, "skip") == 0)
-		args->bad_lines = BAD_LINES_SKIP;
-	else if (strcmp(value, "refuse") == 0)
-		args->bad_lines = BAD_LINES_REFUSE;
-	else
-		return wrong("bad-lines", value, "'skip' or 'refuse'");
-	return -1;
-}
-
 /* Options that take a number. */
 static int parse_numeric(struct args *args, int code, const char *value)
 {
@@ -122,8 +107,6 @@ static int parse_option(struct args *args, int code)
 	case OPTION_LDIF:
 		args->ldif = optarg;
 		return -1;
-	case OPTION_BAD_LINES:
-		return parse_policy(args, optarg);
 	case 'h':
 		fputs(help, stdout);
 		return 0;

@@ -11,7 +11,6 @@
 
 struct args {
 	const char *ldif; /* NULL: the package catalogue */
-	enum bad_lines bad_lines;
 	uint64_t entries; /* the directory is multiplied to this many */
 	double seconds;   /* of load */
 	unsigned threads; /* workers, and as many listeners */

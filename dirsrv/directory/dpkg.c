@@ -119,8 +119,8 @@ static void note_naming(struct naming *naming, const struct field *field)
 		naming->installed = strstr(field->value, " installed") != NULL;
 }
 
-/* All fields of a stanza whose first line has been read. False: refused. */
-static bool read_stanza(struct source *source, struct record *record, struct naming *naming)
+/* All fields of a stanza whose first line has been read. */
+static void read_stanza(struct source *source, struct record *record, struct naming *naming)
 {
 	record->line = source->line.number;
 	do {
@@ -128,9 +128,8 @@ static bool read_stanza(struct source *source, struct record *record, struct nam
 		const char *colon = strchr(field.name, ':');
 
 		if (!colon || colon == field.name) {
-			if (!source_bad(source, source->line.number, SKIP_FIELD,
-					"no 'Field:' in the line", ACCEPTED_FIELD))
-				return false;
+			source_bad(source, source->line.number, SKIP_FIELD,
+				   "no 'Field:' in the line", ACCEPTED_FIELD);
 			continue;
 		}
 		field.name_length = (size_t)(colon - field.name);
@@ -138,7 +137,6 @@ static bool read_stanza(struct source *source, struct record *record, struct nam
 		note_naming(naming, &field);
 		add_values(record, &field);
 	} while (source_read_line(source, '\n') && source->line.length);
-	return true;
 }
 
 /* '+' has a meaning in a DN: "g++" is written "g\+\+". */
@@ -220,15 +218,11 @@ static enum source_status next_package(struct source *source, struct record *rec
 		record_clear(record);
 		if (!source->line.length)
 			continue;
-		if (!read_stanza(source, record, &naming))
-			return SOURCE_REFUSED;
-		if (!naming.package[0]) {
-			if (!source_bad(source, record->line, SKIP_PACKAGE,
-					"a stanza without 'Package:'", "one 'Package:' per stanza"))
-				return SOURCE_REFUSED;
-			continue;
-		}
-		if (!naming.installed)
+		read_stanza(source, record, &naming);
+		if (!naming.package[0])
+			source_bad(source, record->line, SKIP_PACKAGE,
+				   "a stanza without 'Package:'", "one 'Package:' per stanza");
+		if (!naming.package[0] || !naming.installed)
 			continue;
 		name_package(record, &naming);
 		if (!section_known(source, naming.section))

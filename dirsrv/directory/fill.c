@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #define RECORDS_MAX 1024
+#define SKIPPED "this record is skipped"
 #define ARENA_BLOCK ((size_t)1 << 20)
 
 static const char *arena_copy(struct arena **arena, const char *text, size_t length)
@@ -148,31 +149,33 @@ static bool add_entry(struct directory *directory, struct dirsrv_entry *entry)
 	return !error;
 }
 
-/* One record of the source. False: refused as a bad line. */
-static bool add_record(struct directory *directory, struct source *source,
+/* One record of the source. */
+static void add_record(struct directory *directory, struct source *source,
 		       const struct record *record)
 {
 	struct dirsrv_entry *entry =
 		make_entry(directory, record, record_dn(record), record->dn_length, NULL,
 			   directory->read, note_length(directory->read));
 
-	if (!entry)
-		return source_bad(source, record->line, "this record is skipped",
-				  "no entry can be made of this record",
-				  "a DN of TYPE=VALUE with commas between, values up to 1.5 MiB");
-	if (!add_entry(directory, entry))
-		return source_bad(source, record->line, "this record is skipped",
-				  "an entry of this DN exists", "one record per DN");
+	if (!entry) {
+		source_bad(source, record->line, SKIPPED, "no entry can be made of this record",
+			   "a DN of TYPE=VALUE with commas between, values up to 1.5 MiB");
+		return;
+	}
+	if (!add_entry(directory, entry)) {
+		source_bad(source, record->line, SKIPPED, "an entry of this DN exists",
+			   "one record per DN");
+		return;
+	}
 	directory->read++;
 	if (holds_others(dirsrv_dn_text(dirsrv_entry_dn(entry), NULL)))
-		return true;
+		return;
 	if (directory->record_count < RECORDS_MAX)
 		record_copy(&directory->records[directory->record_count++], record);
 	/* Beyond the records that are kept, an entry that was deleted comes
 	 * back with the content of one of those. */
 	add_slot(directory, dirsrv_entry_dn(entry),
 		 directory->slot_count % directory->record_count);
-	return true;
 }
 
 /* The n-th copy of a slot's entry: its name gets "~n" at the end. */
@@ -220,19 +223,16 @@ static int read_source(struct directory *directory, const struct args *args)
 	struct record record = {0};
 	enum source_status status;
 
-	if (source_open(&source, args->ldif, args->bad_lines))
+	if (source_open(&source, args->ldif))
 		return -1;
 	while ((status = source_next(&source, &record)) == SOURCE_RECORD)
-		if (!add_record(directory, &source, &record)) {
-			status = SOURCE_REFUSED;
-			break;
-		}
+		add_record(directory, &source, &record);
 	if (status == SOURCE_END && !directory->slot_count) {
 		fprintf(stderr,
 			"directory: %s has no entry to work on: one is needed whose DN starts with "
 			"something else than dc, ou, o, c or l\n",
 			source.path);
-		status = SOURCE_REFUSED;
+		status = SOURCE_FAILED;
 	}
 	source_close(&source);
 	record_free(&record);

@@ -164,8 +164,8 @@ static const char *dn_wrong(const struct source *source, const struct ldif_line 
 	return NULL;
 }
 
-/* The lines behind the DN. False: refused, or (*drop) the record is no entry. */
-static bool read_attributes(struct source *source, struct record *record, bool *drop)
+/* The lines behind the DN. False: the record is no entry. */
+static bool read_attributes(struct source *source, struct record *record)
 {
 	while (source_read_line(source, '\0') && source->line.length) {
 		size_t number = source->line.number;
@@ -176,9 +176,10 @@ static bool read_attributes(struct source *source, struct record *record, bool *
 			continue;
 		wrong = split(source, &line, &accepted);
 		if (!wrong && is_type(&line, "changetype")) {
-			*drop = true;
-			return source_bad(source, number, SKIP_RECORD, "this is a change record",
-					  "records of entries");
+			source_bad(source, number, SKIP_RECORD, "this is a change record",
+				   "records of entries");
+			skip_record(source);
+			return false;
 		}
 		if (!wrong && is_type(&line, "dn")) {
 			wrong = "a second DN in one record";
@@ -186,57 +187,48 @@ static bool read_attributes(struct source *source, struct record *record, bool *
 		}
 		if (!wrong)
 			record_add(record, line.type, line.type_length, line.value, line.length);
-		else if (!source_bad(source, number, SKIP_LINE, wrong, accepted))
-			return false;
+		else
+			source_bad(source, number, SKIP_LINE, wrong, accepted);
 	}
 	return true;
 }
 
-/* One record, its first line being read. False: refused. */
-static bool read_record(struct source *source, struct record *record, bool *drop)
+/* One record, its first line being read. False: it is no entry. */
+static bool read_record(struct source *source, struct record *record)
 {
 	struct ldif_line line;
 	const char *accepted, *wrong = split(source, &line, &accepted);
+	size_t number = source->line.number;
 
-	*drop = true;
 	if (!wrong && is_type(&line, "version")) {
 		wrong = version_wrong(source, &line, &accepted);
 		source->started = true;
-		return !wrong ||
-		       source_bad(source, source->line.number, SKIP_LINE, wrong, accepted);
+		if (wrong)
+			source_bad(source, number, SKIP_LINE, wrong, accepted);
+		return false;
 	}
 	source->started = true;
 	if (!wrong)
 		wrong = dn_wrong(source, &line, &accepted);
 	if (wrong) {
-		size_t number = source->line.number;
-
 		skip_record(source);
-		return source_bad(source, number, SKIP_RECORD, wrong, accepted);
-	}
-	record->line = source->line.number;
-	record_set_dn(record, line.value, line.length);
-	*drop = false;
-	if (!read_attributes(source, record, drop))
+		source_bad(source, number, SKIP_RECORD, wrong, accepted);
 		return false;
-	if (*drop) {
-		skip_record(source);
-	} else if (!record->count) {
-		*drop = true;
-		return source_bad(source, record->line, SKIP_RECORD, "an entry without attributes",
-				  ACCEPTED_LINE " behind the DN");
 	}
-	return true;
+	record->line = number;
+	record_set_dn(record, line.value, line.length);
+	if (!read_attributes(source, record))
+		return false;
+	if (!record->count)
+		source_bad(source, record->line, SKIP_RECORD, "an entry without attributes",
+			   ACCEPTED_LINE " behind the DN");
+	return record->count > 0;
 }
 
 enum source_status ldif_next(struct source *source, struct record *record)
 {
 	while (record_start(source)) {
-		bool drop;
-
-		if (!read_record(source, record, &drop))
-			return SOURCE_REFUSED;
-		if (!drop)
+		if (read_record(source, record))
 			return SOURCE_RECORD;
 		record_clear(record);
 	}

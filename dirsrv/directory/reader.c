@@ -13,7 +13,7 @@ enum source_status source_next(struct source *source, struct record *record)
 	status = source->is_ldif ? ldif_next(source, record) : dpkg_next(source, record);
 	if (status == SOURCE_END && ferror(source->file)) {
 		fprintf(stderr, "directory: cannot read %s: %s\n", source->path, strerror(errno));
-		return SOURCE_REFUSED;
+		return SOURCE_FAILED;
 	}
 	return status;
 }

@@ -19,12 +19,11 @@ static void read_ahead(struct source *source)
 		source->ahead_length--;
 }
 
-bool source_try_open(struct source *source, const char *ldif, enum bad_lines policy)
+bool source_try_open(struct source *source, const char *ldif)
 {
 	memset(source, 0, sizeof(*source));
 	source->is_ldif = ldif != NULL;
 	source->path = ldif ? ldif : DPKG_STATUS;
-	source->policy = policy;
 	source->file = fopen(source->path, "re");
 	if (!source->file)
 		return false;
@@ -32,9 +31,9 @@ bool source_try_open(struct source *source, const char *ldif, enum bad_lines pol
 	return true;
 }
 
-int source_open(struct source *source, const char *ldif, enum bad_lines policy)
+int source_open(struct source *source, const char *ldif)
 {
-	if (source_try_open(source, ldif, policy))
+	if (source_try_open(source, ldif))
 		return 0;
 	fprintf(stderr, "directory: cannot read %s: %s; give a directory with --ldif FILE\n",
 		source->path, strerror(errno));
@@ -90,13 +89,10 @@ bool source_read_line(struct source *source, char join)
 	return true;
 }
 
-bool source_bad(struct source *source, size_t line, const char *what, const char *wrong,
+void source_bad(struct source *source, size_t line, const char *what, const char *wrong,
 		const char *accepted)
 {
-	bool refuse = source->policy == BAD_LINES_REFUSE;
-
 	if (source->bad++ < REPORTS_MAX)
 		fprintf(stderr, "%s:%zu: %s; accepted: %s; %s\n", source->path, line, wrong,
-			accepted, refuse ? "nothing is loaded" : what);
-	return !refuse;
+			accepted, what);
 }

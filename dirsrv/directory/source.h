@@ -13,12 +13,6 @@
 
 #define DPKG_STATUS "/var/lib/dpkg/status"
 
-/* What to do with a line that cannot be read. */
-enum bad_lines {
-	BAD_LINES_SKIP,  /* report it and go on */
-	BAD_LINES_REFUSE /* report it and load nothing */
-};
-
 /* A line of the source, already unfolded. */
 struct line {
 	char *text;
@@ -33,7 +27,6 @@ struct source {
 	const char *path;
 	bool is_ldif;
 	bool unlimited; /* LDIF: DNs and types of any length; the caller checks DNs */
-	enum bad_lines policy;
 	size_t bad; /* lines that were reported */
 	/* The reader's own state. */
 	struct line line;     /* the current logical line */
@@ -51,23 +44,21 @@ struct source {
 enum source_status {
 	SOURCE_RECORD, /* a record was read */
 	SOURCE_END,
-	SOURCE_REFUSED /* a bad line, and the policy is to refuse; or a read error */
+	SOURCE_FAILED /* a read error, which was reported */
 };
 
 /* source_open: ldif is a path or NULL for the package catalogue. 0, or -1 after
  * saying what is wrong. source_try_open: false, and errno says why it cannot be read. */
-int source_open(struct source *source, const char *ldif, enum bad_lines policy);
-bool source_try_open(struct source *source, const char *ldif, enum bad_lines policy);
+int source_open(struct source *source, const char *ldif);
+bool source_try_open(struct source *source, const char *ldif);
 void source_close(struct source *source);
 
 /* source_next: the next record. */
 enum source_status source_next(struct source *source, struct record *record);
 
-/*
- * source_bad: report that a line cannot be read; `accepted` says what can.
- * `what` names that which is left out. Returns true when the source goes on.
- */
-bool source_bad(struct source *source, size_t line, const char *what, const char *wrong,
+/* source_bad: report that a line cannot be read; `accepted` says what can. `what` names that which
+ * is left out. */
+void source_bad(struct source *source, size_t line, const char *what, const char *wrong,
 		const char *accepted);
 
 /*

@@ -165,7 +165,7 @@ long backend_load(struct backend *backend, const char *path, backend_progress_fn
 		return -1;
 	}
 	load->write = (struct write){.backend = backend, .result = &load->result, .actor = ""};
-	if (source_try_open(&load->source, path, BAD_LINES_SKIP)) {
+	if (source_try_open(&load->source, path)) {
 		load->source.unlimited = true;
 		added = load_all(load, progress, arg, error, size);
 		source_close(&load->source);

@@ -76,7 +76,7 @@ if [ -s /var/lib/dpkg/status ]; then
 	says 'Loaded .* entries of /var/lib/dpkg/status'
 fi
 
-# Bad lines are reported once with their numbers, and skipped...
+# Bad lines are reported once with their numbers, and skipped.
 expect 0 --ldif "$folder/bad.ldif" $quick
 complains "bad.ldif:7: no ':' in the line"
 complains 'bad.ldif:10: the record does not start with its DN'
@@ -88,18 +88,10 @@ complains 'bad.ldif:25: no entry can be made of this record'
 [ "$(wc -l <"$err")" -eq 7 ] || fail 'seven bad lines bring seven complaints'
 says '(7 bad lines skipped)'
 
-# ... or refused, with nothing done.
-for program in "$malloc_program" "$slab_program"; do
-	expect 2 --bad-lines=refuse --ldif "$folder/bad.ldif"
-	complains "bad.ldif:7: .*; nothing is loaded"
-	one_message 'the first bad line is reported'
-	[ -s "$out" ] && fail 'something was done in spite of a bad line'
-done
-
 # What cannot be done is one error message, with status 2.
 for options in '--seconds 0' '--seconds x' '--seconds nan' '--threads 0' '--threads 65' \
 	'--threads -1' '--entries 0' '--entries 1x' '--entries 99999999999999999999' \
-	'--bad-lines=ignore' '--nonsense' '--ldif' 'file.ldif' '--ldif /nonexistent' \
+	'--nonsense' '--ldif' 'file.ldif' '--ldif /nonexistent' \
 	'--ldif /' '--ldif /dev/null'; do
 	expect 2 $options
 	one_message "$options"

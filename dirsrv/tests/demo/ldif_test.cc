@@ -39,8 +39,8 @@ protected:
 		unlink(path_);
 	}
 
-	/* Read a file of this content to its end, or to where it is refused. */
-	enum source_status read(const std::string &content, enum bad_lines policy = BAD_LINES_SKIP)
+	/* Read a file of this content to its end. */
+	enum source_status read(const std::string &content)
 	{
 		struct source source;
 		struct record record = {};
@@ -49,7 +49,7 @@ protected:
 
 		fwrite(content.data(), 1, content.size(), file);
 		fclose(file);
-		EXPECT_EQ(source_open(&source, path_, policy), 0);
+		EXPECT_EQ(source_open(&source, path_), 0);
 		records.clear();
 		testing::internal::CaptureStderr();
 		while ((status = source_next(&source, &record)) == SOURCE_RECORD)
@@ -175,16 +175,6 @@ TEST_F(LdifTest, SkipsChangeRecordsAndUnknownVersions)
 	EXPECT_TRUE(complained(1, "an unknown LDIF version"));
 	EXPECT_TRUE(complained(4, "this is a change record"));
 	EXPECT_TRUE(complained(10, "the version stands only before the first record"));
-}
-
-TEST_F(LdifTest, RefusesAtTheFirstBadLine)
-{
-	EXPECT_EQ(read("dn: uid=a\nuid: a\n\ndn: uid=b\nbad\nuid: b\n", BAD_LINES_REFUSE),
-		  SOURCE_REFUSED);
-	EXPECT_EQ(records.size(), 1u);
-	EXPECT_EQ(bad, 1u);
-	EXPECT_TRUE(complained(5, "no ':' in the line"));
-	EXPECT_NE(said.find("nothing is loaded"), std::string::npos);
 }
 
 TEST_F(LdifTest, ShowsHowManyComplaintsItKeptBack)
