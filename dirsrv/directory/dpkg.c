@@ -8,7 +8,6 @@
  * dependency as its own value. Packages that may be installed for several
  * architectures are named PACKAGE:ARCHITECTURE, as dpkg names them.
  */
-#include "entry_limits.h"
 #include "source.h"
 
 #include <ctype.h>

@@ -11,12 +11,21 @@
 #ifndef DIRECTORY_FILL_H
 #define DIRECTORY_FILL_H
 
-#include "args.h"
-#include "record.h"
+#include "source.h"
 #include "result.h"
 
 #include <slab/dirsrv/entry_cache.h>
 #include <slab/dirsrv/operation.h>
+
+#define THREADS_MAX 64
+
+/* The options. */
+struct args {
+	const char *ldif; /* NULL: the package catalogue */
+	uint64_t entries; /* the directory is multiplied to this many */
+	double seconds;   /* of load */
+	unsigned threads; /* workers, and as many listeners */
+};
 
 /* The attribute that every entry has and that modifies replace. */
 #define NOTE_TYPE "note"

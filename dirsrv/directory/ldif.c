@@ -6,7 +6,6 @@
  * files do. What is not read (URL values, change records) is reported as a bad
  * line. When the line with the DN is bad the whole record is left out.
  */
-#include "entry_limits.h"
 #include "source.h"
 
 #include <ctype.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Arithmetic on results, and the one number that the kernel has to give. */
+/* Arithmetic on results, and all printing: numbers keep their units; nothing is coloured. */
 #include "result.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- results -------------------------------------------------------------------------------- */
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
 {
@@ -69,4 +71,104 @@ uint64_t result_resident(void)
 			break;
 	fclose(file);
 	return (uint64_t)kilobytes * 1024;
+}
+
+/* --- printing ------------------------------------------------------------------------------- */
+
+static const char *const kind_name[KIND_COUNT] = {"search", "base", "or10",
+						  "modify", "add",  "delete"};
+
+/* 1234567 -> "1,234,567", in one of a few buffers that take turns. */
+static const char *grouped(uint64_t number)
+{
+	static char buffers[8][32];
+	static unsigned turn;
+	char *buffer = buffers[turn++ % 8];
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_t used = 0;
+
+	for (int i = 0; i < length; i++) {
+		buffer[used++] = digits[i];
+		if (i + 1 < length && (length - i - 1) % 3 == 0)
+			buffer[used++] = ',';
+	}
+	buffer[used] = '\0';
+	return buffer;
+}
+
+static double mib(uint64_t bytes)
+{
+	return (double)bytes / (1024 * 1024);
+}
+
+void screen_loaded(const struct result *result, const char *path, uint64_t read, size_t bad)
+{
+	const struct directory_size *size = &result->loaded;
+
+	printf("Loaded %s entries of %s", grouped(read), path);
+	if (bad)
+		printf(" (%zu bad line%s skipped)", bad, bad == 1 ? "" : "s");
+	if (size->entries > read)
+		printf(",\nmultiplied to %s", grouped(size->entries));
+	printf(": %s attributes, %s values, %.1f MiB, in %.2f s; %.1f MiB resident.\n",
+	       grouped(size->attributes), grouped(size->values), mib(size->bytes),
+	       result->load_seconds, mib(result->resident_loaded));
+	fflush(stdout); /* whatever reads a pipe sees when the load begins */
+}
+
+/* 5834 -> "5.8k", 41234 -> "41k". */
+static void rate_append(char *line, size_t size, const char *name, double rate)
+{
+	size_t used = strlen(line);
+
+	if (rate >= 9950)
+		snprintf(line + used, size - used, " %s %.0fk", name, rate / 1000);
+	else if (rate >= 1000)
+		snprintf(line + used, size - used, " %s %.1fk", name, rate / 1000);
+	else
+		snprintf(line + used, size - used, " %s %.0f", name, rate);
+}
+
+void screen_progress(double part, double seconds, const uint64_t before[KIND_COUNT],
+		     const uint64_t done[KIND_COUNT])
+{
+	static const char *const short_name[KIND_COUNT] = {"search", "base", "or",
+							   "mod",    "add",  "del"};
+	char line[256];
+	uint64_t sum = 0;
+
+	if (seconds <= 0)
+		return;
+	snprintf(line, sizeof(line), "%3.0f%%", part < 1 ? part * 100 : 100);
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		sum += done[kind] - before[kind];
+	rate_append(line, sizeof(line), "op/s", (double)sum / seconds);
+	strncat(line, ":", sizeof(line) - strlen(line) - 1);
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		rate_append(line, sizeof(line), short_name[kind],
+			    (double)(done[kind] - before[kind]) / seconds);
+	puts(line);
+	fflush(stdout);
+}
+
+void screen_result(const char *name, const struct result *result)
+{
+	printf("\n%s: %s operations in %.1f s = %s per second; searches returned %s entries.\n",
+	       name, grouped(result_operations(result)), result->seconds,
+	       grouped((uint64_t)result_rate(result)), grouped(result->returned));
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		printf("  %-8s %12s per second\n", kind_name[kind],
+		       grouped((uint64_t)((double)result->done[kind] / result->seconds)));
+	printf("  CPU time %.2f us per operation, listeners and workers together\n",
+	       result_cpu_us(result));
+	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
+	       histogram_percentile(&result->latency, 50) / 1000,
+	       histogram_percentile(&result->latency, 99) / 1000);
+	printf("  pblocks  %.2f per operation, %.0f bytes\n",
+	       (double)result->pblocks / (double)result_operations(result),
+	       (double)result->pblock_bytes / (double)result_operations(result));
+	printf("  resident %.1f MiB after loading, %.1f MiB at the end; "
+	       "the directory has %.1f MiB\n",
+	       mib(result->resident_loaded), mib(result->resident_end), mib(result->end.bytes));
 }

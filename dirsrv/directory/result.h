@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run measured. */
+/* What a run measured, and what the user sees of it. */
 #ifndef DIRECTORY_RESULT_H
 #define DIRECTORY_RESULT_H
 
-#include "request.h"
+#include "server.h"
 
 #include <stdint.h>
 
@@ -66,5 +66,15 @@ double result_cpu_us(const struct result *result);
 
 /* result_resident: bytes of anonymous memory that this process has resident. */
 uint64_t result_resident(void);
+
+/* screen_loaded: what was loaded, from where. */
+void screen_loaded(const struct result *result, const char *path, uint64_t read, size_t bad);
+
+/* screen_progress: which part of the load is over, and the rates of the last seconds. */
+void screen_progress(double part, double seconds, const uint64_t before[KIND_COUNT],
+		     const uint64_t done[KIND_COUNT]);
+
+/* screen_result: the numbers of one side. */
+void screen_result(const char *name, const struct result *result);
 
 #endif /* DIRECTORY_RESULT_H */
