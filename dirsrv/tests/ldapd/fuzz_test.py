@@ -15,8 +15,7 @@ from pathlib import Path
 
 import ldap
 
-from ber import element, message, number, text
-from server import PASSWORD, ROOT, Server, until
+from server import PASSWORD, ROOT, Server, element, message, number, text, until
 
 FORMS = ["inline", "handoff", "accept-thread", "multi"]
 ROUND_SECONDS = 20

@@ -16,9 +16,8 @@ import ldap
 from ldap.controls import SimplePagedResultsControl
 
 import server
-from ber import element, message, message_end, number, search, text
-from clients import answers, client, connect, monitored, read_messages, read_to_end, try_answer
-from server import PASSWORD, ROOT, SUFFIX, Server, person, until
+from server import (PASSWORD, ROOT, SUFFIX, Server, answers, client, connect, element, message, message_end, monitored, number,
+                    person, read_messages, read_to_end, search, text, try_answer, until)
 
 FORMS = ["inline", "handoff", "accept-thread", "multi"]
 PROCESSES = 6

@@ -14,8 +14,7 @@ import ldap.modlist
 from ldap.controls import SimplePagedResultsControl
 
 import server
-from ber import element, message, number, search
-from server import PASSWORD, ROOT, SUFFIX, Server, person, until
+from server import PASSWORD, ROOT, SUFFIX, Server, element, message, number, person, search, until
 
 FORMS = ["inline", "handoff", "accept-thread", "multi"]
 THREADS = 4

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""ldapd as a process: options, signals, what survives it.
+"""ldapd as a process: options, signals, what survives it; the same server on malloc.
 
-usage: process_test.py LDAPD
+usage: process_test.py LDAPD | LDAPD-MALLOC
 """
 import os
 import resource
@@ -9,20 +9,17 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 import ldap
 import ldap.modlist
 
 import server
-from server import PASSWORD, ROOT, SUFFIX, Server, run_tests, until
+from server import ROOT, SUFFIX, Server, client, run_tests, until
 
 
-def client(running, dn=None):
-    connection = ldap.initialize(running.uri)
-    connection.set_option(ldap.OPT_NETWORK_TIMEOUT, 60)
-    if dn:
-        connection.simple_bind_s(dn, PASSWORD)
-    return connection
+def is_on_malloc(program):
+    return program.endswith("-malloc")
 
 
 def refused(program, *options):
@@ -129,7 +126,8 @@ def a_search_keeps_the_size_limit(program):
 
 def the_log_names_the_memory(program):
     with Server(program) as running:
-        assert running.logged("memory: libslab"), running.text()
+        memory = "malloc" if is_on_malloc(program) else "libslab"
+        assert running.logged(f"memory: {memory}"), running.text()
 
 
 def acknowledged_changes_survive_kill(program):
@@ -271,6 +269,57 @@ def a_socket_that_was_left_behind_is_replaced(program):
             assert "another process listens there" in done.stderr, done.stderr
 
 
+# --- ldapd-malloc ---
+
+def a_search_is_answered(program):
+    with Server(program) as running:
+        found = client(running).search_s(SUFFIX, ldap.SCOPE_SUBTREE, "(uid=ann)", ["cn"])
+        assert found == [(f"uid=ann,ou=people,{SUFFIX}", {"cn": [b"Ann Archer"]})], found
+
+
+def writes_are_seen_by_searches(program):
+    with Server(program) as running:
+        connection = client(running, ROOT)
+        name = f"uid=bea,ou=people,{SUFFIX}"
+        entry = {"objectClass": [b"inetOrgPerson"], "uid": [b"bea"], "cn": [b"Bea"], "sn": [b"B"]}
+        connection.add_s(name, ldap.modlist.addModlist(entry))
+        connection.modify_s(name, [(ldap.MOD_REPLACE, "sn", [b"Baker"])])
+        assert connection.compare_s(name, "sn", b"Baker")
+        connection.delete_s(name)
+        assert not connection.search_s(SUFFIX, ldap.SCOPE_SUBTREE, "(uid=bea)")
+
+
+def threads_may_open_and_close_connections(program):
+    def visit(running):
+        for _ in range(100):
+            connection = client(running)
+            assert connection.search_s(SUFFIX, ldap.SCOPE_BASE)
+            connection.unbind_s()
+
+    with Server(program) as running:
+        visitors = [threading.Thread(target=visit, args=(running,)) for _ in range(4)]
+        for visitor in visitors:
+            visitor.start()
+        for visitor in visitors:
+            visitor.join()
+        assert client(running).search_s(SUFFIX, ldap.SCOPE_BASE)
+
+
+def the_monitor_has_no_caches(program):
+    with Server(program) as running:
+        base = "cn=caches,cn=monitor"
+        connection = client(running)
+        assert len(connection.search_s(base, ldap.SCOPE_SUBTREE)) == 1
+        memory = connection.search_s("cn=memory,cn=monitor", ldap.SCOPE_BASE,
+                                     attrlist=["+"])[0][1]
+        assert memory.get("engine") == [b"malloc"], memory
+
+
+def a_memory_limit_gives_a_warning(program):
+    with Server(program, "--memoryLimit", "100M") as running:
+        assert running.logged("memoryLimit has no effect"), running.text()
+
+
 TESTS = [
     wrong_options_are_refused,
     a_root_password_that_cannot_match_is_refused,
@@ -291,6 +340,14 @@ TESTS = [
     a_list_of_too_many_attributes_is_refused,
     a_socket_that_was_left_behind_is_replaced,
 ]
+MALLOC_TESTS = [
+    the_log_names_the_memory,
+    a_search_is_answered,
+    writes_are_seen_by_searches,
+    threads_may_open_and_close_connections,
+    the_monitor_has_no_caches,
+    a_memory_limit_gives_a_warning,
+]
 
 
-run_tests(TESTS, sys.argv[1], sys.argv[2:])
+run_tests(MALLOC_TESTS if is_on_malloc(sys.argv[1]) else TESTS, sys.argv[1], sys.argv[2:])

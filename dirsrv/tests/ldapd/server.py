@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""An ldapd for tests: starts it on free ports with a database of its own, and checks its end."""
+"""An ldapd for tests, which is started on free ports with a database of its own and whose end is checked; clients of it,
+sockets and connections of python-ldap; messages of LDAP as bytes, for tests that send what no library sends."""
 import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+
+import ldap
 
 # What libslab and the sanitizers begin a report with.
 REPORT = re.compile(r"^BUG .*|.*ERROR: \w+Sanitizer.*|.*WARNING: ThreadSanitizer.*|.*runtime error:.*",
@@ -130,3 +135,116 @@ class Server:
             self.kill()
         else:
             self.stop()
+
+
+# --- clients ---
+
+def connect(running):
+    return socket.create_connection(("127.0.0.1", running.port), 60)
+
+
+def read_to_end(stream):
+    """Everything until the server closes the connection."""
+    data = b""
+    while True:
+        try:
+            more = stream.recv(65536)
+        except ConnectionResetError:
+            return data
+        if not more:
+            return data
+        data += more
+
+
+def read_messages(stream, count):
+    """`count` messages."""
+    data, messages = b"", []
+    while len(messages) < count:
+        end = message_end(data)
+        if end:
+            messages.append(data[:end])
+            data = data[end:]
+            continue
+        more = stream.recv(65536)
+        assert more, "the server closed the connection"
+        data += more
+    return messages
+
+
+def client(running, dn=None):
+    """A client of python-ldap, bound as root or anonymous."""
+    connection = ldap.initialize(running.uri)
+    connection.set_option(ldap.OPT_NETWORK_TIMEOUT, 60)
+    connection.set_option(ldap.OPT_TIMEOUT, 60)
+    if dn:
+        connection.simple_bind_s(dn, PASSWORD)
+    return connection
+
+
+def monitored(connection, name, dn="cn=server,cn=monitor"):
+    """A number of cn=monitor."""
+    _, entry = connection.search_s(dn, ldap.SCOPE_BASE, attrlist=[name])[0]
+    return int(entry[name][0])
+
+
+def answers(running):
+    """The server serves a fresh client."""
+    connection = client(running)
+    result = connection.search_s(SUFFIX, ldap.SCOPE_BASE)
+    connection.unbind_s()
+    return len(result) == 1
+
+
+def try_answer(running):
+    try:
+        return answers(running)
+    except ldap.LDAPError:
+        return False
+
+
+# --- messages ---
+
+def element(tag, content):
+    """BER: a tag, a length, the content."""
+    length = len(content)
+    if length < 128:
+        return bytes([tag, length]) + content
+    return bytes([tag, 0x84]) + struct.pack(">I", length) + content
+
+
+def text(value):
+    return element(4, value.encode())
+
+
+def number(value):
+    return element(2, value.to_bytes(value.bit_length() // 8 + 1, "big"))
+
+
+def enumerated(value):
+    return element(10, bytes([value]))
+
+
+def message(message_id, *parts):
+    return element(0x30, number(message_id) + b"".join(parts))
+
+
+PRESENT = element(0x87, b"objectClass")
+
+
+def search(message_id, base="", scope=0, attributes=(), find=PRESENT, controls=b""):
+    content = text(base) + enumerated(scope) + enumerated(0) + number(0) + number(0) + \
+        element(1, b"\0") + find + element(0x30, b"".join(text(name) for name in attributes))
+    return message(message_id, element(0x63, content), controls)
+
+
+def message_end(data):
+    """The length of the first message in data; 0: it is not complete."""
+    if len(data) < 2:
+        return 0
+    length, header = data[1], 2
+    if length & 0x80:
+        count = length & 0x7f
+        if len(data) < 2 + count:
+            return 0
+        length, header = int.from_bytes(data[2:2 + count], "big"), 2 + count
+    return header + length if len(data) >= header + length else 0
