@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "entries.h"
-#include "numbered_entries.h"
+#include "entry_caches.h"
 
 using namespace dirsrv_test;
 using namespace slab_test;

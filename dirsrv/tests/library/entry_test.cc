@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "entries.h"
-#include "numbered_entries.h"
+#include "entry_caches.h"
 
 using namespace dirsrv_test;
 

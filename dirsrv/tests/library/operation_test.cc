@@ -19,7 +19,7 @@
 
 #include "../../../tests/support/process.h"
 #include "entries.h"
-#include "numbered_entries.h"
+#include "entry_caches.h"
 
 using namespace dirsrv_test;
 using namespace slab_test;
