@@ -1,16 +1,98 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See sites.h. The table is open-addressed. A thread claims a place by a compare-and-swap of its
- * key; nothing is ever removed, so a key that was seen stays where it is.
- */
-#include "sites.h"
+/* Caches, and which of them a call site has: a hash table without a lock. */
+#include "preload.h"
+
+#include <slab/define.h>
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
-#include "caches.h"
-#include "names.h"
-#include "options.h"
+/* --- caches --------------------------------------------------------------------------------- */
+
+/*
+ * Several threads may create the same cache at once: all but one then use up an
+ * entry of the list, but libslab gives equal definitions one cache.
+ */
+
+struct entry {
+	struct slab_definition definition;
+	struct slab_cache *cache; /* NULL: not yet, or for ever */
+	struct cache_name name;
+};
+
+static struct entry caches[MOST_CACHES];
+static unsigned caches_used;
+
+static unsigned caches_count(void)
+{
+	unsigned n = __atomic_load_n(&caches_used, __ATOMIC_ACQUIRE);
+
+	return n < options.caches ? n : options.caches;
+}
+
+static struct entry *find_name(const char *text)
+{
+	for (unsigned i = 0, n = caches_count(); i < n; i++)
+		if (__atomic_load_n(&caches[i].cache, __ATOMIC_ACQUIRE) &&
+		    strcmp(caches[i].name.text, text) == 0)
+			return &caches[i];
+	return NULL;
+}
+
+static struct slab_cache *create(const struct cache_name *name)
+{
+	unsigned i;
+	struct entry *entry;
+	struct slab_cache *cache;
+
+	if (caches_count() >= options.caches)
+		return NULL;
+	i = __atomic_fetch_add(&caches_used, 1, __ATOMIC_ACQ_REL);
+	if (i >= options.caches)
+		return NULL;
+	entry = &caches[i];
+	entry->name = *name;
+	entry->definition = (struct slab_definition){.name = entry->name.text,
+						     .size = name->size,
+						     .align = name->size % 16 ? 8 : 16,
+						     .args_size = sizeof(struct slab_cache_args)};
+	cache = slab_cache_defined(&entry->definition, 0);
+	if (!__atomic_load_n(&entry->definition.cache, __ATOMIC_ACQUIRE))
+		return NULL; /* a handle whose allocations fail */
+	__atomic_store_n(&entry->cache, cache, __ATOMIC_RELEASE);
+	return cache;
+}
+
+struct slab_cache *caches_get(const struct cache_name *name)
+{
+	const struct entry *found = find_name(name->text);
+	struct cache_name sized;
+
+	if (!found)
+		return create(name);
+	if (found->name.size == name->size)
+		return found->cache;
+	sized = *name;
+	name_append_size(&sized);
+	found = find_name(sized.text);
+	return found ? found->cache : create(&sized);
+}
+
+const char *caches_name(unsigned i, bool *is_type)
+{
+	if (i >= caches_count())
+		return NULL;
+	*is_type = caches[i].name.is_type;
+	return caches[i].name.text;
+}
+
+/* --- sites ---------------------------------------------------------------------------------- */
+
+/*
+ * The table is open-addressed. A thread claims a place by a compare-and-swap of its
+ * key; nothing is ever removed, so a key that was seen stays where it is.
+ */
 
 #define PROBES 16u
 
