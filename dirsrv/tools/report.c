@@ -1,11 +1,114 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as text: a table for each clump, and the bytes per pblock. */
+/* The report of a study: as text, and as SVG. */
 #include "report.h"
+
 #include "fail.h"
-#include "layouts.h"
+#include "svg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* --- the bytes of a pblock in different layouts --------------------------------------------- */
+
+#define FLAT_SIZE 712
+#define OUR_TOP 64
+#define OUR_POINTERS 96 /* bytes of the part `rare`, which has the pointers to other parts */
+
+const char *layout_name(enum layout layout)
+{
+	static const char *const names[LAYOUTS] = {"flat", "proposed", "libslab"};
+
+	return names[layout];
+}
+
+/* The bytes of all parameters of a group that is a separate struct; 0: it is in the flat one. */
+static size_t group_size(enum group group)
+{
+	size_t size = 0;
+
+	if (group != GROUP_callback && group != GROUP_plugin && group != GROUP_op &&
+	    group != GROUP_conn && group != GROUP_backend)
+		return 0;
+	for (size_t i = 0; i < parameters_count; i++)
+		size += parameters[i].group == group ? parameters[i].size : 0;
+	return (size + POINTER_SIZE - 1) / POINTER_SIZE * POINTER_SIZE;
+}
+
+static size_t flat_bytes(const struct life *life)
+{
+	size_t bytes = FLAT_SIZE;
+	unsigned there = 0;
+
+	for (size_t i = 0; i < life->count; i++) {
+		const struct parameter *parameter = life->uses[i].parameter;
+
+		if (!life->uses[i].sets || there >> parameter->group & 1)
+			continue;
+		bytes += group_size(parameter->group);
+		there |= 1U << parameter->group;
+	}
+	return bytes;
+}
+
+static size_t proposed_bytes(const struct study *study, const struct life *life)
+{
+	size_t bytes = 0;
+
+	for (size_t c = 0; c < study->clump_count; c++) {
+		if (study->clumps[c].size)
+			bytes += POINTER_SIZE;
+		if (sets_clump(study, life, c))
+			bytes += study->clumps[c].size;
+	}
+	return bytes;
+}
+
+/* The bytes of a part: its values follow each other without padding. */
+static size_t part_size(unsigned part)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < parameters_count; i++)
+		size += parameters[i].part == part ? parameters[i].size : 0;
+	return size;
+}
+
+static size_t our_bytes(const struct life *life)
+{
+	size_t bytes = OUR_TOP;
+	uint64_t there = UINT64_C(1) << PART_top;
+
+	for (size_t i = 0; i < life->count; i++) {
+		const struct parameter *parameter = life->uses[i].parameter;
+
+		if (!life->uses[i].sets || there >> parameter->part & 1)
+			continue;
+		if (parameter->part >= PART_FIRST_RARE && !(there >> PART_FIRST_RARE))
+			bytes += OUR_POINTERS;
+		bytes += part_size(parameter->part);
+		there |= UINT64_C(1) << parameter->part;
+	}
+	return bytes;
+}
+
+double layout_bytes(const struct study *study, enum layout layout)
+{
+	const struct workload *workload = study->workload;
+	double bytes = 0;
+
+	for (size_t i = 0; i < workload->count; i++) {
+		const struct life *life = &workload->lives[i];
+		size_t one = layout == LAYOUT_FLAT       ? flat_bytes(life)
+			     : layout == LAYOUT_PROPOSED ? proposed_bytes(study, life)
+							 : our_bytes(life);
+
+		bytes += (double)one * (double)life->pblocks;
+	}
+	return workload->pblocks ? bytes / (double)workload->pblocks : 0;
+}
+
+/* --- text: a table for each clump, and the bytes per pblock --------------------------------- */
 
 #define NAME_WIDTH 38
 
@@ -49,4 +152,137 @@ int report_text(const struct study *study)
 		printf(" %s %.1f", layout_name(layout), layout_bytes(study, layout));
 	putchar('\n');
 	return EXIT_DONE;
+}
+
+/* --- SVG ------------------------------------------------------------------------------------ */
+
+/*
+ * The report as SVG: a heat map with a row and a column for each parameter. They are in the order
+ * of the tree, so parameters that are used together are neighbours, and clumps are dark squares on
+ * the diagonal.
+ */
+
+#define MARGIN 24.0
+#define CELL 13.0
+#define LABEL 250.0 /* the room for a parameter's name */
+#define SHARE 52.0  /* right of the cells: how many pblocks touch the parameter */
+#define HEAD 96.0
+#define WIDTH_MIN 640.0 /* of the text at the top */
+
+static const char title[] = "Parameters of pblocks that are used together";
+static const struct svg_style style = {
+	".h4{font-size:10px}.cell{fill:#1b2c63}.frame{fill:none;stroke:#d4dae0}\n"
+	".box{fill:none;stroke:#d8341c;stroke-width:1.5}\n",
+	".cell{fill:#fbe66a}.frame{stroke:#38424c}.box{stroke:#ff7f3f}\n",
+};
+
+struct heat {
+	const struct study *study;
+	struct svg svg;
+	double left, top, side; /* of the cells */
+};
+
+static void draw_head(struct heat *heat)
+{
+	const struct study *study = heat->study;
+	struct svg *svg = &heat->svg;
+
+	svg_text(svg, MARGIN, 38, "h1 b", "%s", title);
+	svg_text(svg, MARGIN, 59, "dim",
+		 "%zu parameter%s in %" PRIu64 " pblocks. The darker a cell, the more of the "
+		 "pblocks that touch",
+		 study->count, study->count == 1 ? "" : "s", study->workload->pblocks);
+	svg_text(svg, MARGIN, 75, "dim",
+		 "either parameter touch both. Boxes are clumps. %%: of the pblocks touch it");
+	svg_text(svg, MARGIN, 91, "dim", "Bytes per pblock: %.1f flat, %.1f proposed, %.1f libslab",
+		 layout_bytes(study, LAYOUT_FLAT), layout_bytes(study, LAYOUT_PROPOSED),
+		 layout_bytes(study, LAYOUT_OURS));
+}
+
+static void draw_square(struct heat *heat, const char *class, size_t first, size_t count)
+{
+	double at = (double)first * CELL, size = (double)count * CELL;
+
+	fprintf(heat->svg.out,
+		"<rect class=\"%s\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", class,
+		heat->left + at, heat->top + at, size, size);
+}
+
+static unsigned percent(const struct study *study, size_t row, size_t column)
+{
+	return (unsigned)(100 * study_likeness(study, study->order[row], study->order[column]) +
+			  0.5);
+}
+
+/* Equal neighbours are one rectangle. */
+static void draw_row(struct heat *heat, size_t row)
+{
+	size_t count = heat->study->count;
+
+	for (size_t start = 0, end; start < count; start = end) {
+		unsigned likeness = percent(heat->study, row, start);
+
+		for (end = start + 1; end < count; end++)
+			if (percent(heat->study, row, end) != likeness)
+				break;
+		if (likeness)
+			fprintf(heat->svg.out,
+				"<path class=\"cell\" opacity=\"%.2g\" d=\"M%g %gh%gv%gH%gz\"/>\n",
+				likeness / 100.0, heat->left + (double)start * CELL,
+				heat->top + (double)row * CELL, (double)(end - start) * CELL, CELL,
+				heat->left + (double)start * CELL);
+	}
+}
+
+static void draw_label(struct heat *heat, size_t place)
+{
+	const struct subject *subject = &heat->study->subjects[heat->study->order[place]];
+	const char *name = subject->parameter->name + strlen("SLAPI_"),
+		   *classes = subject->sets ? "h4" : "h4 dim";
+	double middle = ((double)place + 0.5) * CELL + 3.5;
+	struct svg *svg = &heat->svg;
+
+	fprintf(svg->out, "<text x=\"%g\" y=\"%g\" class=\"%s e\">%" PRIu32 " %s</text>",
+		heat->left - 6, heat->top + middle, classes, subject->parameter->number, name);
+	fprintf(svg->out,
+		"<text transform=\"translate(%g,%g)rotate(-90)\" class=\"%s\">%" PRIu32
+		" %s</text>\n",
+		heat->left + middle, heat->top - 6, classes, subject->parameter->number, name);
+	svg_text(svg, heat->left + heat->side + SHARE - 4, heat->top + middle, "h4 e dim",
+		 "%.1f %%", share(subject->pblocks, heat->study->workload->pblocks));
+}
+
+static void draw(struct heat *heat)
+{
+	const struct study *study = heat->study;
+
+	draw_head(heat);
+	for (size_t i = 0; i < study->count; i++) {
+		draw_row(heat, i);
+		draw_label(heat, i);
+	}
+	draw_square(heat, "frame", 0, study->count);
+	for (size_t c = 0; c < study->clump_count; c++)
+		draw_square(heat, "box", study->clumps[c].first, study->clumps[c].count);
+}
+
+int report_svg(const struct study *study, const char *path)
+{
+	struct heat heat = {.study = study, .left = MARGIN + LABEL, .top = HEAD + LABEL};
+	int status = EXIT_USAGE;
+	double width;
+
+	if (study->count == 0) {
+		fail("%s: there is nothing to draw: no parameter was touched", path);
+		return status;
+	}
+	heat.side = (double)study->count * CELL;
+	width = heat.left + heat.side + SHARE + MARGIN;
+	if (svg_begin(&heat.svg)) {
+		draw(&heat);
+		status = svg_write(&heat.svg, path, &style, width < WIDTH_MIN ? WIDTH_MIN : width,
+				   heat.top + heat.side + MARGIN, title);
+	}
+	svg_end(&heat.svg);
+	return status;
 }

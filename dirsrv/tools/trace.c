@@ -1,13 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a trace, line by line; each error names the line (trace.h). */
+/* Reading a trace, line by line; each error names the line. The table of parameters. */
 #include "trace.h"
+
 #include "fail.h"
+
+#include <slab/dirsrv/pblock.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the table of parameters, made from the library's parameters.def ------------------------ */
+
+#define POINTER_SIZE 8
+#define INT_SIZE 4
+#define ADDRESS_SIZE sizeof(struct slapi_pblock_address)
+
+#define SIZE_OF_POINTER POINTER_SIZE
+#define SIZE_OF_INT INT_SIZE
+#define SIZE_OF_WORD POINTER_SIZE
+#define SIZE_OF_PRESET INT_SIZE
+#define SIZE_OF_OWNED POINTER_SIZE
+#define SIZE_OF_OWNED_COPY POINTER_SIZE
+#define SIZE_OF_TEXT POINTER_SIZE
+#define SIZE_OF_TEXT_COPY POINTER_SIZE
+#define SIZE_OF_ADDRESS ADDRESS_SIZE
+
+/* Parts in the order of the table. */
+enum part_of_table {
+#define PBLOCK_PART(part) TABLE_PART_##part,
+#define PBLOCK_END(part)
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)
+#include PBLOCK_PARAMETERS_DEF
+};
+_Static_assert((int)TABLE_PART_top == (int)PART_top, "the first");
+_Static_assert((int)TABLE_PART_operation == (int)PART_operation, "the second");
+
+#undef PBLOCK_PART
+#undef PBLOCK_END
+#undef PBLOCK_PARAMETER
+#define PBLOCK_PART(part)
+#define PBLOCK_END(part)
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	{number,         "SLAPI_" #name,    KIND_##kind, GROUP_##group,                            \
+	 SIZE_OF_##kind, TABLE_PART_##part, preset},
+
+const struct parameter parameters[] = {
+#include PBLOCK_PARAMETERS_DEF
+};
+
+const size_t parameters_count = sizeof(parameters) / sizeof(parameters[0]);
+
+const struct parameter *parameter_find(uint32_t number)
+{
+	for (size_t i = 0; i < parameters_count; i++) {
+		if (parameters[i].number == number)
+			return &parameters[i];
+	}
+	return NULL;
+}
+
+const char *group_name(enum group group)
+{
+	static const char *const names[GROUPS] = {
+		"pblock",     "callback", "pb_plugin",     "pb_op",   "pb_conn",
+		"pb_backend", "pb_intop", "pb_intplugin",  "pb_misc", "pb_task",
+		"pb_mr",      "pb_dse",   "pb_deprecated",
+	};
+
+	return names[group];
+}
+
+/* --- traces --------------------------------------------------------------------------------- */
 
 #define WORDS 4 /* one more than any valid line has, to detect longer lines */
 #define WORD_MAX_SHOWN 64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From the calls of a trace to the uses of its pblocks (workload.h). */
-#include "workload.h"
+#include "study.h"
 #include "fail.h"
 
 #include <stdlib.h>

@@ -1,22 +1,64 @@
 /* SPDX-License-Identifier: MIT */
+/* The functions of libslab that libslab_dirsrv and its programs call, on malloc(). */
+#include "malloc_side.h"
+
+#include <slab/malloc.h>
+#include <slab/memory.h>
+#include <slab/rcu.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu/flavor.h>
+#include <urcu/urcu-memb.h>
+
+/* --- memory by size ------------------------------------------------------------------------- */
+
+void *slab_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+void *slab_malloc_from(size_t size, const void *caller)
+{
+	(void)caller;
+	return malloc(size);
+}
+
+void *slab_calloc(size_t n, size_t size)
+{
+	return calloc(n, size);
+}
+
+void *slab_realloc(void *block, size_t size)
+{
+	return realloc(block, size);
+}
+
+void *slab_memalign(size_t align, size_t size)
+{
+	void *block;
+
+	return posix_memalign(&block, align, size) ? NULL : block;
+}
+
+void slab_mfree(void *block)
+{
+	free(block);
+}
+
+/* --- objects -------------------------------------------------------------------------------- */
+
 /*
  * Caches: an object is a malloc() and its constructor. There are no limits and no reserves.
  *
  * malloc() aligns to 16 bytes, which is enough for all objects here; a larger alignment of a
  * cache is for speed, and posix_memalign() would cost more than it gains.
  */
-#include "malloc_side.h"
-
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <urcu/flavor.h>
-#include <urcu/urcu-memb.h>
 
 struct slab_cache {
 	size_t size;
@@ -153,4 +195,116 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 		.object_size = cache->size,
 	};
 	return 0;
+}
+
+/* --- allocations that do not fail ----------------------------------------------------------- */
+
+static void *or_abort(void *block, size_t size)
+{
+	if (block)
+		return block;
+	fprintf(stderr, "out of memory: malloc has no %zu bytes\n", size);
+	abort();
+}
+
+void *slab_ch_malloc(size_t size)
+{
+	return or_abort(malloc(size), size);
+}
+
+void *slab_ch_calloc(size_t n, size_t size)
+{
+	return or_abort(calloc(n, size), n * size);
+}
+
+void *slab_ch_realloc(void *block, size_t size)
+{
+	return or_abort(realloc(block, size), size);
+}
+
+void *slab_ch_memalign(size_t align, size_t size)
+{
+	return or_abort(slab_memalign(align, size), size);
+}
+
+void slab_ch_free(void **block)
+{
+	if (!block)
+		return;
+	free(*block);
+	*block = NULL;
+}
+
+void slab_ch_free_string(char **string)
+{
+	if (!string)
+		return;
+	free(*string);
+	*string = NULL;
+}
+
+/* --- statistics ----------------------------------------------------------------------------- */
+
+const char *slab_version(void)
+{
+	return SLAB_VERSION;
+}
+
+/* It gives the end of its heap back by itself, and nothing else. */
+size_t slab_trim(void)
+{
+	return 0;
+}
+
+/* There are no reclaim functions to call: no allocation waits for them. */
+size_t slab_reclaim(size_t bytes)
+{
+	(void)bytes;
+	return 0;
+}
+
+int slab_set_limit(size_t bytes)
+{
+	return bytes ? -ENOTSUP : 0;
+}
+
+size_t slab_limit(void)
+{
+	return 0;
+}
+
+int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
+{
+	(void)fn;
+	(void)arg;
+	return 0;
+}
+
+const char *slab_cache_name(const struct slab_cache *cache)
+{
+	(void)cache;
+	return "";
+}
+
+int slab_process_stats(struct slab_process_stats *stats)
+{
+	*stats = (struct slab_process_stats){
+		.struct_size = stats->struct_size,
+		.engine = "malloc",
+	};
+	return 0;
+}
+
+const char *slab_stat_name(unsigned i)
+{
+	(void)i;
+	return NULL;
+}
+
+int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
+{
+	(void)cache;
+	(void)name;
+	(void)value;
+	return -ENOENT;
 }
