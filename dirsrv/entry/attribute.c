@@ -1,10 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes and their values. */
+/* Attributes and their values; changing them in an entry. */
 #include "internal.h"
 
-#include <errno.h>
 #include <slab/malloc.h>
+
+#include <errno.h>
 #include <string.h>
+
+/* --- bulk allocation and free of objects, for code that takes them one by one --------------- */
+
+void *supply_take(struct supply *supply)
+{
+	size_t n = supply->wanted;
+
+	if (supply->count)
+		return supply->object[--supply->count];
+	if (n > BATCH)
+		n = BATCH;
+	supply->wanted -= n;
+	supply->count = (unsigned)slab_alloc_bulk(supply->cache, SLAB_ALLOC_FULL, n ? n : 1,
+						  supply->object);
+	if (supply->count)
+		return supply->object[--supply->count];
+	errno = ENOMEM;
+	return NULL;
+}
+
+void supply_end(struct supply *supply)
+{
+	slab_free_bulk(supply->cache, supply->count, supply->object);
+	supply->count = 0;
+}
+
+void returns_add(struct returns *returns, void *object)
+{
+	if (returns->count == BATCH)
+		returns_end(returns);
+	returns->object[returns->count++] = object;
+}
+
+void returns_end(struct returns *returns)
+{
+	slab_free_bulk(returns->cache, returns->count, returns->object);
+	returns->count = 0;
+}
+
+/* --- attributes ----------------------------------------------------------------------------- */
 
 void source_begin(struct source *source, struct dirsrv_entry_pool *pool, size_t attributes,
 		  size_t values)
@@ -203,4 +244,67 @@ struct dirsrv_bytes dirsrv_value_data(const struct dirsrv_value *value)
 	struct dirsrv_bytes bytes = {.data = value_data(value), .length = value->length};
 
 	return bytes;
+}
+
+/* --- changing an entry: replacing an attribute, and the entry's bytes in the cache ---------- */
+
+/* Create the new attribute; *ret_made is NULL if there are no values. */
+static int make_change(struct dirsrv_entry_pool *pool, const char *type, size_t type_length,
+		       const struct dirsrv_bytes *values, size_t n,
+		       struct dirsrv_attribute **ret_made)
+{
+	struct source source;
+	bool made;
+	int error;
+
+	*ret_made = NULL;
+	if (!n)
+		return type_length ? 0 : -EINVAL;
+	source_begin(&source, pool, 1, n);
+	*ret_made = attribute_make(&source, type, type_length);
+	made = *ret_made != NULL;
+	for (size_t i = 0; made && i < n; i++)
+		made = attribute_append(&source, *ret_made, values[i].data, values[i].length);
+	error = made ? 0 : -errno;
+	source_end(&source);
+	if (error)
+		attributes_free(pool, *ret_made);
+	return error;
+}
+
+/* Replace the attribute in one store for readers. Returns the old one. */
+static struct dirsrv_attribute *exchange(struct dirsrv_entry *entry, struct dirsrv_attribute **link,
+					 struct dirsrv_attribute *made)
+{
+	struct dirsrv_attribute *old = *link, *next = old ? old->next : NULL;
+	size_t bytes = entry->bytes;
+
+	if (made)
+		made->next = next;
+	__atomic_store_n(link, made ? made : next, __ATOMIC_RELEASE);
+	bytes += (made ? made->bytes : 0) - (old ? old->bytes : 0);
+	__atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->attributes, entry->attributes + !!made - !!old, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->values,
+			 entry->values + (made ? made->count : 0) - (old ? old->count : 0),
+			 __ATOMIC_RELAXED);
+	return old;
+}
+
+int dirsrv_entry_replace(struct dirsrv_entry *entry, const char *type, size_t type_length,
+			 const struct dirsrv_bytes *values, size_t n)
+{
+	struct dirsrv_attribute *made, *old;
+	int error = make_change(entry->pool, type, type_length, values, n, &made);
+
+	if (error)
+		return error;
+	pthread_rwlock_wrlock(&entry->lock);
+	old = exchange(entry, entry_find_link(entry, type, type_length), made);
+	pthread_rwlock_unlock(&entry->lock);
+	cache_recharge(entry);
+	if (old)
+		attribute_retire(old);
+	pool_wait_for_readers(entry->pool, PENDING_MAX);
+	return 0;
 }

@@ -14,8 +14,6 @@
 #include <errno.h>
 #include <slab/malloc.h>
 
-#include "text.h"
-
 /* A text that is being normalised. The normal form is never longer. */
 struct reading {
 	const char *at;

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "text.h"
-
 _Static_assert(sizeof(struct dirsrv_value) == 32, "a value");
 _Static_assert(sizeof(struct dirsrv_attribute) == 96, "an attribute");
 _Static_assert(sizeof(struct dirsrv_dn) == 48, "a DN");

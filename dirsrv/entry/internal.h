@@ -17,6 +17,9 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <urcu/call-rcu.h>
 #include <urcu/flavor.h>
@@ -119,7 +122,7 @@ struct dirsrv_entry_pool {
 /* When more bytes than this wait for readers, a thread that adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
-/* --- readers.c ------------------------------------------------------------------------ */
+/* --- pool.c: readers ------------------------------------------------------------------------ */
 
 /* Is the thread within a read-side critical section? For functions that must not be called
  * there. In qsbr every online thread seems to be within one, so this function takes the
@@ -228,5 +231,52 @@ void cache_recharge(struct dirsrv_entry *entry);
 size_t cache_reclaim(struct slab_cache *cache, void *arg);
 int cache_isolate(void *object, void *arg);
 int cache_migrate(void *from, void *to, void *arg);
+
+/* --- text ----------------------------------------------------------------------------------- */
+
+/* Hashes of bytes, and folding of ASCII case. Types and DNs are compared with ASCII case folded. */
+static inline char text_fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static inline bool text_equal_folded(const char *a, const char *b, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (text_fold(a[i]) != text_fold(b[i]))
+			return false;
+	return true;
+}
+
+/* The golden ratio in 64 bits. */
+#define TEXT_HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
+
+/* A hash that reads eight bytes at a time. */
+static inline uint64_t text_hash(const char *bytes, size_t length)
+{
+	uint64_t hash = length * TEXT_HASH_ODD, word;
+
+	for (; length >= 8; length -= 8, bytes += 8) {
+		memcpy(&word, bytes, 8);
+		hash = (hash ^ word) * TEXT_HASH_ODD;
+		hash ^= hash >> 29;
+	}
+	if (length) {
+		word = 0;
+		memcpy(&word, bytes, length);
+		hash = (hash ^ word) * TEXT_HASH_ODD;
+	}
+	return hash ^ hash >> 32;
+}
+
+/* A hash that ignores ASCII case, for short texts. */
+static inline uint64_t text_hash_folded(const char *text, size_t length)
+{
+	uint64_t hash = length;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text_fold(text[i])) * TEXT_HASH_ODD;
+	return hash ^ hash >> 32;
+}
 
 #endif /* DIRSRV_ENTRY_INTERNAL_H */

@@ -16,7 +16,7 @@
  *
  * CLOCK needs half of this code, but of lookups by Zipf's law fewer hit (./run bench eviction).
  */
-#include "policy.h"
+#include "entry_cache_internal.h"
 
 #include <slab/malloc.h>
 

@@ -11,8 +11,6 @@
 
 #include <sched.h>
 
-#include "text.h"
-
 /* The first RDN's value in a lookup. */
 struct name {
 	const char *text;

@@ -2,7 +2,7 @@
 /* Creating, clearing and destroying the split pblock. */
 #include <string.h>
 
-#include "v3_part.h"
+#include "v3.h"
 
 /* The parts that may contain strings that the pblock owns. */
 enum {

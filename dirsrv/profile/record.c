@@ -13,7 +13,6 @@
  */
 #include "record.h"
 #include "calls.h"
-#include "file.h"
 
 #include <errno.h>
 #include <pthread.h>

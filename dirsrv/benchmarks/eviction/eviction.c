@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy.h"
+#include "entry_cache_internal.h"
 
 #define ENTRY_BYTES ((size_t)1024)
 #define ENTRIES 20000u
