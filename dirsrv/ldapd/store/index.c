@@ -399,25 +399,6 @@ int store_read_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, struct ids
 	return error == MDB_NOTFOUND ? 0 : error;
 }
 
-static int count_ids(struct store_txn *txn, MDB_dbi table, MDB_val key, size_t *count)
-{
-	MDB_cursor *cursor;
-	MDB_val first;
-	size_t counted = 0;
-	int error = mdb_cursor_open(txn->txn, table, &cursor);
-
-	*count = 0;
-	if (error)
-		return error;
-	/* LMDB counts only behind a cursor that has read the first. */
-	error = mdb_cursor_get(cursor, &key, &first, MDB_SET);
-	if (!error)
-		error = mdb_cursor_count(cursor, &counted);
-	*count = counted;
-	mdb_cursor_close(cursor);
-	return error == MDB_NOTFOUND ? 0 : error;
-}
-
 static const struct index *find_index(const struct store *store, struct dirsrv_bytes type)
 {
 	for (unsigned i = 0; i < store->indexes; i++)
@@ -435,15 +416,4 @@ int store_ask(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_byt
 	if (!index)
 		return ENOENT;
 	return store_read_ids(txn, index->table, store_val(key, make_key(value, key)), ids);
-}
-
-int store_estimate(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
-		   size_t *count)
-{
-	const struct index *index = find_index(txn->store, type);
-	char key[KEY_MAX];
-
-	if (!index)
-		return ENOENT;
-	return count_ids(txn, index->table, store_val(key, make_key(value, key)), count);
 }

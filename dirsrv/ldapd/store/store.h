@@ -199,8 +199,4 @@ int store_put_text(struct store_txn *txn, const char *name, const char *text, si
 int store_ask(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
 	      struct ids *ids);
 
-/* store_estimate: how many ids store_ask() would find; the same codes. */
-int store_estimate(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
-		   size_t *count);
-
 #endif /* LDAPD_STORE_STORE_H */
