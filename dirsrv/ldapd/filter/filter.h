@@ -109,11 +109,4 @@ enum filter_result filter_matches_computed(const struct filter *filter,
 					   const struct dirsrv_entry *entry,
 					   filter_computed_fn *computed, void *arg);
 
-/*
- * filter_print: write a tree as text of RFC 4515, for logs, into out[size], which ends with a
- * zero byte. Returns the length of the whole text, which may be more than was written, as
- * snprintf() does. The tree need not be prepared.
- */
-size_t filter_print(const struct filter *filter, char *out, size_t size);
-
 #endif /* LDAPD_FILTER_FILTER_H */

@@ -72,19 +72,14 @@ static void log_operation(const struct operation *operation)
 {
 	struct dirsrv_bytes dn = request_dn(operation->request);
 	uint64_t received = dirsrv_operation_time(operation->self, DIRSRV_OPERATION_RECEIVED);
-	char filter[256] = "";
 	int code = 0, entries = 0;
 
 	slapi_pblock_get(operation->pb, SLAPI_RESULT_CODE, &code);
 	slapi_pblock_get(operation->pb, SLAPI_NENTRIES, &entries);
-	if (operation->request->tag == LDAP_REQ_SEARCH && operation->request->search.filter) {
-		snprintf(filter, sizeof(filter), " filter=");
-		filter_print(operation->request->search.filter, filter + 8, sizeof(filter) - 8);
-	}
-	log_write(LOG_LEVEL_INFO, "conn=%lu op=%u %s dn=\"%.*s\"%s code=%d entries=%d us=%lu",
+	log_write(LOG_LEVEL_INFO, "conn=%lu op=%u %s dn=\"%.*s\" code=%d entries=%d us=%lu",
 		  (unsigned long)dirsrv_operation_connection_id(operation->self),
 		  operation->request->message_id, tag_name(operation->request->tag), (int)dn.length,
-		  (const char *)dn.data, filter, code, entries,
+		  (const char *)dn.data, code, entries,
 		  (unsigned long)(clock_ns() - received) / 1000);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Evaluation of filters: the three values, matching rules; text of filters; the schema. */
+/* Evaluation of filters: the three values, matching rules; the schema. */
 #include "directory.h"
 
 extern "C" {
@@ -138,20 +138,6 @@ TEST_F(FilterTest, ATreeThatIsTooDeepIsRefused)
 	EXPECT_EQ(matches(deep), FILTER_TRUE);
 	filter_text deeper("(&" + deep + ")");
 	EXPECT_EQ(filter_prepare(deeper.get()), -E2BIG);
-}
-
-TEST_F(FilterTest, TheTextOfAFilterIsThatOfRfc4515)
-{
-	for (const char *text : {"(&(cn=a*b*c)(|(!(sn=x))(uid>=1)(uid<=2)(uid~=3)(uid=*)))",
-				 "(cn=\\2a\\00\\29)", "(cn=*a*)", "(&)", "(cn:=x)"}) {
-		filter_text filter(text);
-		char out[128];
-
-		EXPECT_EQ(filter_print(filter.get(), out, sizeof(out)), strlen(text));
-		EXPECT_STREQ(out, text);
-		EXPECT_EQ(filter_print(filter.get(), out, 4), strlen(text));
-		EXPECT_EQ(std::string(out), std::string(text).substr(0, 3));
-	}
 }
 
 /* --- the schema: normal forms of values and DNs --- */
