@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "base/bytes.h"
 #include "schema/dn.h"
@@ -252,9 +253,11 @@ static void set_missing(struct draft *draft, const char *type, const char *value
 
 void draft_stamp(struct draft *draft, const char *actor, bool created)
 {
-	char now[TIME_TEXT_SIZE], uuid[37];
+	char now[sizeof("YYYYMMDDHHMMSSZ")], uuid[37];
+	const time_t seconds = time(NULL);
+	struct tm utc;
 
-	time_now(now);
+	strftime(now, sizeof(now), "%Y%m%d%H%M%SZ", gmtime_r(&seconds, &utc));
 	if (!created) {
 		set(draft, "modifiersName", actor);
 		set(draft, "modifyTimestamp", now);

@@ -23,15 +23,11 @@
 enum schema_rule {
 	SCHEMA_CASE_IGNORE, /* blanks at the ends dropped, several in a row as one; letters folded */
 	SCHEMA_CASE_EXACT, /* blanks as above */
-	SCHEMA_NUMERIC, /* without blanks */
 	SCHEMA_TELEPHONE, /* without blanks and '-' */
 	SCHEMA_INTEGER,
-	SCHEMA_BOOLEAN,
 	SCHEMA_OCTETS, /* as they are */
 	SCHEMA_DN,
-	SCHEMA_TIME, /* generalizedTime */
 	SCHEMA_OID, /* a name or number of a class or type */
-	SCHEMA_UUID,
 	SCHEMA_NO_MATCH /* equality is not defined */
 };
 
@@ -121,15 +117,5 @@ bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct 
 /* fold_normalize: append a text without blanks at its ends, each run of blanks as one, and with
  * `fold` in small letters. False: it is empty, or (out->failed) there is no memory. */
 bool fold_normalize(struct dirsrv_bytes value, bool fold, struct buffer *out);
-
-/* time_normalize: append YYYYMMDDHHMMSS in UTC and the fraction of the second without zeros at its
- * end. False: this is no generalizedTime, or (out->failed) there is no memory. */
-bool time_normalize(struct dirsrv_bytes value, struct buffer *out);
-
-/* YYYYMMDDHHMMSSZ and a zero byte. */
-#define TIME_TEXT_SIZE 16
-
-/* time_now: the present time in UTC. */
-void time_now(char out[TIME_TEXT_SIZE]);
 
 #endif /* LDAPD_SCHEMA_SCHEMA_H */
