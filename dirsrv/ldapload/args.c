@@ -103,8 +103,6 @@ enum option_code {
 	OPTION_VALUES,
 	OPTION_VALUES_FROM,
 	OPTION_ATTRIBUTE,
-	OPTION_ACCEPT,
-	OPTION_SEED,
 	OPTION_MAKE_LDIF,
 	OPTION_JSON,
 };
@@ -113,7 +111,6 @@ static const struct option options[] = {
 	{"uri", required_argument, NULL, 'H'},
 	{"bind-dn", required_argument, NULL, 'D'},
 	{"password", required_argument, NULL, 'w'},
-	{"password-file", required_argument, NULL, 'y'},
 	{"base", required_argument, NULL, 'b'},
 	{"connections", required_argument, NULL, 'c'},
 	{"threads", required_argument, NULL, 't'},
@@ -129,8 +126,6 @@ static const struct option options[] = {
 	{"values", required_argument, NULL, OPTION_VALUES},
 	{"values-from", required_argument, NULL, OPTION_VALUES_FROM},
 	{"attribute", required_argument, NULL, OPTION_ATTRIBUTE},
-	{"accept", required_argument, NULL, OPTION_ACCEPT},
-	{"seed", required_argument, NULL, OPTION_SEED},
 	{"make-ldif", required_argument, NULL, OPTION_MAKE_LDIF},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"help", no_argument, NULL, 'h'},
@@ -149,7 +144,6 @@ static const char help[] =
 	"  -D, --bind-dn DN         each connection binds with this name; default:\n"
 	"                           anonymous\n"
 	"  -w, --password TEXT      its password\n"
-	"  -y, --password-file FILE its password: the first line of FILE\n"
 	"  -b, --base DN            entries are ATTRIBUTE=VALUE,BASE; base of searches\n"
 	"                           (default ou=People,dc=example,dc=com)\n"
 	"  --attribute NAME         the naming attribute of the entries (default uid)\n"
@@ -172,7 +166,6 @@ static const char help[] =
 	"                           counts from the time at which the rate wants the\n"
 	"                           operation (default: the next one when there is an\n"
 	"                           answer)\n"
-	"  --seed N                 of the random numbers (default 1)\n"
 	"\n"
 	"end and results\n"
 	"  --seconds S              length of the measured run (default 10)\n"
@@ -181,8 +174,6 @@ static const char help[] =
 	"                           (default 0)\n"
 	"  --timeout S              an answer that is later than this counts as missing,\n"
 	"                           and ends its connection (default 30)\n"
-	"  --accept CODE,...        result codes that are no failure; empty: searches\n"
-	"                           without an entry\n"
 	"  --json                   print the results in this form\n"
 	"\n"
 	"  --make-ldif N            write an LDIF file with N entries and those above\n"
@@ -239,47 +230,7 @@ static int parse_count(const char *option, unsigned low, unsigned high, unsigned
 	return status;
 }
 
-/* "51,52,empty" */
-static int parse_accepted(struct accepted *accepted)
-{
-	for (const char *at = optarg;; at++) {
-		const bool empty = strncmp(at, "empty", 5) == 0;
-		char *end = (char *)at + 5;
-		const long code = empty ? CODE_EMPTY : strtol(at, &end, 10);
-
-		if (end == at || (*end && *end != ',') || code > 4096 || (code < 0 && !empty) ||
-		    accepted->count == CODES_MAX)
-			return wrong("--accept", optarg,
-				     "result codes from 0 to 4096 and 'empty', at most 32 of them");
-		accepted->codes[accepted->count++] = (int)code;
-		at = end;
-		if (!*at)
-			return GO_ON;
-	}
-}
-
 /* ---- texts ---- */
-
-static int read_password(struct args *args)
-{
-	FILE *file = fopen(optarg, "re");
-	char error[ERROR_BYTES];
-	size_t capacity = 0;
-	char *line = NULL;
-
-	if (!file || getline(&line, &capacity, file) < 0) {
-		snprintf(error, sizeof(error), "--password-file %s: %s", optarg,
-			 file && feof(file) ? "it is empty" : strerror(errno));
-		free(line);
-		if (file)
-			fclose(file);
-		return say(error);
-	}
-	line[strcspn(line, "\r\n")] = '\0';
-	args->password = line;
-	fclose(file);
-	return GO_ON;
-}
 
 /* Texts that another part understands. */
 static int parse_text(struct args *args, int code)
@@ -311,8 +262,6 @@ static int parse_load(struct args *args, int code)
 		return parse_count("--per-connection", 1, 1000000000, &args->per_connection);
 	case OPTION_RATE:
 		return parse_double("--rate", 0.01, 1e9, &args->rate);
-	case OPTION_SEED:
-		return parse_whole("--seed", 0, UINT32_MAX, &args->seed);
 	default:
 		return parse_text(args, code);
 	}
@@ -329,8 +278,6 @@ static int parse_end(struct args *args, int code)
 		return parse_double("--warm-up", 0, SECONDS_MAX, &args->warm_up);
 	case OPTION_TIMEOUT:
 		return parse_double("--timeout", 0.1, SECONDS_MAX, &args->timeout);
-	case OPTION_ACCEPT:
-		return parse_accepted(&args->accepted);
 	case OPTION_MAKE_LDIF:
 		return parse_whole("--make-ldif", 1, 100000000, &args->make_ldif);
 	case OPTION_JSON:
@@ -353,8 +300,6 @@ static int parse_option(struct args *args, int code)
 	case 'w':
 		args->password = optarg;
 		return GO_ON;
-	case 'y':
-		return read_password(args);
 	case 'b':
 		args->base = optarg;
 		return GO_ON;
@@ -399,13 +344,12 @@ int args_parse(struct args *args, int argc, char **argv)
 		.depth = 1,
 		.seconds = 10,
 		.timeout = 30,
-		.seed = 1,
 	};
 	mix_parse(&args->mix, "search", error, sizeof(error));
 	values_parse(&args->values, "user%06u:0-9999", error, sizeof(error));
 	opterr = 0;
 	optind = 1;
-	while ((code = getopt_long(argc, argv, ":H:D:w:y:b:c:t:h", options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, ":H:D:w:b:c:t:h", options, NULL)) != -1) {
 		int status;
 
 		if (code == ':' || code == '?') {

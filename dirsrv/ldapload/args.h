@@ -64,19 +64,12 @@ const char *values_get(const struct values *values, uint64_t index, char value[V
 /* dn_print: ATTRIBUTE=VALUE,BASE, with the value escaped as RFC 4514 says. Longer DNs are cut. */
 void dn_print(char dn[DN_MAX], const char *attribute, const char *value, const char *base);
 
-#define CODES_MAX 32
 /* Beside LDAP's result codes; libldap's own are -1 to -18. */
 #define CODE_EMPTY (-100) /* a search that found no entry */
 
-/* Result codes that are no failure, beside success and compareTrue. */
-struct accepted {
-	int codes[CODES_MAX];
-	unsigned count;
-};
-
 struct args {
 	const char *uri, *bind_dn, *base, *attribute;
-	char *password; /* "" without one */
+	const char *password; /* "" without one */
 	unsigned connections, threads, depth, idle;
 	unsigned per_connection; /* operations, then a new connection; 0: any number */
 	uint64_t operations; /* that end the run; 0: the seconds do */
@@ -84,8 +77,6 @@ struct args {
 	double rate; /* operations a second; 0: no limit */
 	struct mix mix;
 	struct values values;
-	struct accepted accepted;
-	uint64_t seed;
 	uint64_t make_ldif; /* entries to write; 0: a run */
 	bool json; /* print the results in this form */
 };

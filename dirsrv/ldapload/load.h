@@ -36,9 +36,6 @@ struct tally {
 	atomic_ulong done, unexpected;
 };
 
-/* tally_accept: is this the wanted outcome, or one that the user accepts? */
-bool tally_accept(const struct accepted *accepted, enum kind kind, int code);
-
 /* tally_outcome: count how an operation ended; `text` may be NULL and need not end with NUL. */
 void tally_outcome(struct tally *tally, enum kind kind, int code, bool unexpected, uint64_t count,
 		   const char *text, size_t length);

@@ -71,16 +71,6 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 
 /* --- counts --------------------------------------------------------------------------------- */
 
-bool tally_accept(const struct accepted *accepted, enum kind kind, int code)
-{
-	if (code == (kind == KIND_COMPARE ? LDAP_COMPARE_TRUE : LDAP_SUCCESS))
-		return true;
-	for (unsigned i = 0; i < accepted->count; i++)
-		if (accepted->codes[i] == code)
-			return true;
-	return false;
-}
-
 /* The outcome of that kind and code; a new one if there is room, otherwise the last one. */
 static struct outcome *outcome_of(struct tally *tally, enum kind kind, int code)
 {

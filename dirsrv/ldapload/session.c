@@ -41,12 +41,11 @@ static void close_session(struct session *session)
 void session_lost(struct session *session, int code, const char *text, size_t length)
 {
 	struct tally *tally = &session->worker->tally;
-	bool unexpected = !tally_accept(&session->worker->load->args->accepted, KIND_CONNECT, code);
 
 	for (unsigned i = 0; i < session->flying; i++)
-		tally_outcome(tally, session->flights[i].kind, code, unexpected, 1, text, length);
+		tally_outcome(tally, session->flights[i].kind, code, true, 1, text, length);
 	if (session->flying == 0)
-		tally_outcome(tally, KIND_CONNECT, code, unexpected, 1, text, length);
+		tally_outcome(tally, KIND_CONNECT, code, true, 1, text, length);
 	close_session(session);
 	session_sleep(session, RETRY_NS);
 }
