@@ -7,9 +7,7 @@ import time
 
 import bench
 import preload
-from load import results
-from process import Failure
-from server import Server
+from programs import Failure, Server, results
 
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 SIDES = ("libslab",) + MALLOCS

@@ -20,10 +20,9 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import bench
 import chart
 from compare import Comparison, server_environment, turn_seconds
-from load import CONNECTIONS, IDLE, MIX, Load, end
 from options import parse
-from process import Failure, catch_signals, ignore_signals, run, uninterrupted
-from server import Server, operations, search
+from programs import (CONNECTIONS, IDLE, MIX, Failure, Load, Server, catch_signals, end, ignore_signals, operations, run,
+                      search, uninterrupted)
 
 EXIT_FAILURE, EXIT_INTERRUPTED = 1, 130
 CACHE = "ldapd.operation"

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One ldapd of the demo: its start, its state, its end; and what clients ask it."""
+"""Programs that the demo runs, an ldapd and the load by ldapload among them, and signals that end it. A signal raises
+KeyboardInterrupt, but not while a process is being started: the demo must know each process that it has to end.
+"""
 import base64
 import collections
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -11,7 +15,69 @@ import tempfile
 import time
 
 import bench
-from process import Failure, run, uninterrupted
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_S = 60
+
+
+class Failure(Exception):
+    """One sentence that says why the demo cannot go on."""
+
+
+class Interrupts:
+    """Whether a signal has come, and whether it has to wait. The first one counts."""
+    seen = raised = held = False
+
+
+def interrupt(_number, _frame):
+    Interrupts.seen = True
+    check_interrupt()
+
+
+def check_interrupt():
+    if Interrupts.seen and not Interrupts.raised and not Interrupts.held:
+        Interrupts.raised = True
+        raise KeyboardInterrupt
+
+
+def catch_signals():
+    for number in SIGNALS:
+        signal.signal(number, interrupt)
+
+
+def ignore_signals():
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """A signal waits until the end of the block."""
+    Interrupts.held = True
+    try:
+        yield
+    finally:
+        Interrupts.held = False
+    check_interrupt()
+
+
+def run(command):
+    """The output of a program that takes no time, and must succeed."""
+    try:
+        with uninterrupted():
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                                  timeout=PATIENCE_S, check=False)
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"{command[0]} has not ended after {PATIENCE_S} s") from error
+    if done.returncode:
+        reason = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
+        raise Failure(f"{os.path.basename(command[0])} failed (status {done.returncode}): {reason}")
+    return done.stdout
+
+
+# --- the server ---
 
 ROOT, PASSWORD = "cn=demo", "demo"
 START_S, STOP_S = 120, 30
@@ -142,3 +208,77 @@ def unescaped(value):
                     lambda match: bytes.fromhex(match[1].decode()) if len(match[1]) == 2
                     else match[1], value.encode())
     return octets.decode("utf-8", "replace")
+
+
+# --- the load: ldapload asks each server for the same entries ---
+
+MIX = "search=55,base=15,compare=15,or=5,modify=5,add=5"
+CONNECTIONS, IDLE = 16, 200
+WITHOUT_END_S = 3600
+
+
+class Load:
+    """ldapload and its options. The entries are those of `server`, which all others have, too."""
+
+    def __init__(self, program, server, folder):
+        self.program = program
+        self.base = suffix(server)
+        self.attribute, entries = names(server, self.base)
+        self.example = min((value for value, _ in entries), key=len)
+        self.values = os.path.join(folder, "values")
+        with open(self.values, "w", encoding="utf-8") as file:
+            file.writelines(f"{value}\t{above}\n" for value, above in entries)
+
+    def command(self, server, seconds, *options):
+        return [self.program, "--uri", server.uri, "--bind-dn", ROOT, "--password", PASSWORD,
+                "--base", self.base, "--attribute", self.attribute, "--values-from", self.values,
+                "--connections", str(CONNECTIONS), "--idle", str(IDLE), "--mix", MIX,
+                "--seconds", f"{seconds:g}", *options]
+
+    def show(self, server, seconds):
+        """A run with its progress and its table on the terminal."""
+        with running(self.command(server, seconds), None) as process:
+            status = process.wait()
+        if status:
+            server.check()
+            raise Failure(f"ldapload ended with status {status}")
+
+    def measured(self, server, seconds, warm_up):
+        return running(self.command(server, seconds, "--warm-up", f"{warm_up:g}", "--json"))
+
+    def endless(self, server):
+        return running(self.command(server, WITHOUT_END_S))
+
+
+@contextlib.contextmanager
+def running(command, output=subprocess.PIPE):
+    """A process beside the block, which it does not outlive."""
+    process = None
+    try:
+        with uninterrupted():
+            process = subprocess.Popen(  # pylint: disable=consider-using-with
+                command, stdout=output, stderr=output, text=True)
+        yield process
+    finally:
+        if process and process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def end(process):
+    """End a run early."""
+    process.send_signal(signal.SIGINT)
+    output(process)
+
+
+def results(process):
+    return json.loads(output(process))
+
+
+def output(process):
+    """What a run printed, which must have been without a failed operation."""
+    text, errors = process.communicate()
+    if process.returncode:
+        lines = (errors.strip() or text.strip() or "no message").splitlines()
+        raise Failure(f"ldapload ended with status {process.returncode}: {lines[-1]}")
+    return text
