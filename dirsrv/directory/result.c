@@ -8,36 +8,6 @@
 
 /* --- results -------------------------------------------------------------------------------- */
 
-void histogram_merge(struct histogram *into, const struct histogram *from)
-{
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		into->count[i] += from->count[i];
-}
-
-/* The middle of a bucket, in nanoseconds. */
-static double bucket_middle(size_t bucket)
-{
-	size_t exponent = bucket / 8 + 2;
-
-	if (bucket < 8)
-		return (double)bucket;
-	return ((double)(8 + bucket % 8) + 0.5) * (double)(UINT64_C(1) << (exponent - 3));
-}
-
-double histogram_percentile(const struct histogram *histogram, double percent)
-{
-	uint64_t total = 0, seen = 0;
-
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		total += histogram->count[i];
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		seen += histogram->count[i];
-		if (total && (double)seen >= (double)total * percent / 100)
-			return bucket_middle(i);
-	}
-	return 0;
-}
-
 uint64_t result_operations(const struct result *result)
 {
 	uint64_t sum = 0;
@@ -162,9 +132,6 @@ void screen_result(const char *name, const struct result *result)
 		       grouped((uint64_t)((double)result->done[kind] / result->seconds)));
 	printf("  CPU time %.2f us per operation, listeners and workers together\n",
 	       result_cpu_us(result));
-	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
-	       histogram_percentile(&result->latency, 50) / 1000,
-	       histogram_percentile(&result->latency, 99) / 1000);
 	printf("  pblocks  %.2f per operation, %.0f bytes\n",
 	       (double)result->pblocks / (double)result_operations(result),
 	       (double)result->pblock_bytes / (double)result_operations(result));

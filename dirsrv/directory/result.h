@@ -7,30 +7,6 @@
 
 #include <stdint.h>
 
-/* Latencies: eight buckets per power of two, so within 12.5 %. */
-#define HISTOGRAM_BUCKETS 512
-struct histogram {
-	uint64_t count[HISTOGRAM_BUCKETS];
-};
-
-static inline void histogram_add(struct histogram *histogram, uint64_t ns)
-{
-	unsigned exponent;
-
-	if (ns < 8) {
-		histogram->count[ns]++;
-		return;
-	}
-	exponent = 63 - (unsigned)__builtin_clzll(ns);
-	histogram->count[((uint64_t)exponent - 2) * 8 + ((ns >> (exponent - 3)) & 7)]++;
-}
-
-/* histogram_merge: add all of `from` to `into`. */
-void histogram_merge(struct histogram *into, const struct histogram *from);
-
-/* histogram_percentile: the nanoseconds that `percent` of all stay below. */
-double histogram_percentile(const struct histogram *histogram, double percent);
-
 /* The directory as a whole; bytes of objects and of their text. */
 struct directory_size {
 	uint64_t entries;
@@ -51,7 +27,6 @@ struct result {
 	uint64_t pblock_bytes; /* … and their bytes, with all their parts */
 	uint64_t resident_loaded;
 	uint64_t resident_end;
-	struct histogram latency;
 };
 
 /* result_operations: of all kinds together. */

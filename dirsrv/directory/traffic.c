@@ -180,9 +180,6 @@ static void serve(struct worker *worker, struct dirsrv_operation *operation)
 	pblock_set_number(pb, SLAPI_RESULT_CODE, (int)execute(worker, pb, kind));
 	server_end(&worker->use, pb, kind);
 	dirsrv_operation_advance(operation, DIRSRV_OPERATION_DONE);
-	histogram_add(&worker->latency,
-		      dirsrv_operation_time(operation, DIRSRV_OPERATION_DONE) -
-			      dirsrv_operation_time(operation, DIRSRV_OPERATION_EXECUTING));
 	count(&worker->done[kind]);
 }
 
@@ -325,7 +322,6 @@ uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *g
 	for (unsigned i = 0; i < traffic->threads; i++) {
 		struct listener *listener = &traffic->listeners[i];
 
-		histogram_merge(&result->latency, &traffic->workers[i].latency);
 		result->returned += listener->entries;
 		wrong += listener->wrong;
 		wrong += add_use(result, &listener->use);

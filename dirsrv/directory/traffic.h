@@ -47,7 +47,6 @@ void ring_close(struct ring *ring);
 /* Each thread counts for itself; the screen adds up. */
 struct worker {
 	_Alignas(64) _Atomic uint64_t done[KIND_COUNT];
-	struct histogram latency;
 	struct pblock_use use;
 	struct ring inbox;
 	struct traffic *traffic;
