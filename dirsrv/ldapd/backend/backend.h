@@ -146,17 +146,6 @@ void backend_search(struct backend *backend, struct backend_search *search,
  * the text is no DN, or the database failed. */
 struct dirsrv_entry *backend_get(struct backend *backend, const char *dn, size_t length);
 
-/* backend_has_children: whether an entry has children at this moment. */
-bool backend_has_children(struct backend *backend, const struct dirsrv_entry *entry);
-
-/*
- * backend_computed: the value of an operational attribute that entries do not store: entryDN,
- * hasSubordinates; i counts from 0. `*type` is its name. Returns the value, which
- * lives as long as the entry; data NULL: after the last one.
- */
-struct dirsrv_bytes backend_computed(struct backend *backend, const struct dirsrv_entry *entry,
-				     unsigned i, const char **type);
-
 /* backend_compare: LDAP_COMPARE_TRUE, LDAP_COMPARE_FALSE, LDAP_NO_SUCH_OBJECT,
  * LDAP_NO_SUCH_ATTRIBUTE, LDAP_INVALID_SYNTAX, LDAP_INAPPROPRIATE_MATCHING, … */
 void backend_compare(struct backend *backend, struct dirsrv_bytes dn, struct dirsrv_bytes type,

@@ -6,18 +6,15 @@
 #include <errno.h>
 
 #include "backend/internal.h"
-#include "schema/schema.h"
 
 /* With no more candidates than this, they are evaluated without further indexes. */
 #define FEW_IDS 32
 
 static int find(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all);
 
-/* Does an index know the values of this type? The values of supertypes are those of other types. */
-static bool is_known(const struct filter *filter)
+static bool is_equality(const struct filter *filter)
 {
-	return (filter->kind == FILTER_EQUAL || filter->kind == FILTER_APPROX) &&
-	       !(schema_flags_of(filter->schema) & (SCHEMA_PARENT | SCHEMA_COMPUTED));
+	return filter->kind == FILTER_EQUAL || filter->kind == FILTER_APPROX;
 }
 
 static int find_item(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all)
@@ -25,7 +22,7 @@ static int find_item(struct store_txn *txn, const struct filter *filter, struct 
 	int error;
 
 	/* What is undefined is never true. */
-	*all = !filter->invalid && !is_known(filter);
+	*all = !filter->invalid && !is_equality(filter);
 	if (*all || filter->invalid)
 		return 0;
 	error = store_ask(txn, filter->base, filter->normal, ids);

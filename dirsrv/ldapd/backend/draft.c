@@ -50,12 +50,12 @@ static int check_writable(struct draft *draft, const struct values *values)
 
 static int check_group(struct draft *draft, size_t at, size_t *end)
 {
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	struct values values = {.name = draft->pairs.pair[at].type, .at = at};
 	bool valid;
 	int code;
 
-	values.schema = schema_split(values.name, &base, &options, &valid);
+	values.schema = schema_split(values.name, &base, &valid);
 	for (*end = at; *end < draft->pairs.count; ++*end, values.count++)
 		if (!bytes_equal_folded(draft->pairs.pair[*end].type, values.name))
 			break;
@@ -74,9 +74,7 @@ int draft_add_pairs(struct draft *draft, const struct dirsrv_pair *pairs, size_t
 		if (!last.data || !bytes_equal(last, pairs[i].type))
 			code = values_find(draft, pairs[i].type, &values);
 		last = pairs[i].type;
-		/* What is computed is not stored, also if LDIF has it. */
-		if (!code &&
-		    (!draft->trusted || !(schema_flags_of(values.schema) & SCHEMA_COMPUTED)))
+		if (!code)
 			values_append(draft, &values, pairs[i].value);
 		if (draft_failed(draft))
 			return code;

@@ -88,9 +88,6 @@ int cache_find(struct backend *backend, struct dirsrv_bytes dn, struct dirsrv_en
 /* candidates_find: the ids that may match a prepared filter; *all: the indexes cannot tell. */
 int candidates_find(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all);
 
-/* backend_value: filter_computed_fn for the entries of a backend. */
-filter_computed_fn backend_value;
-
 /* --- drafts ------------------------------------------------------------------------------- */
 
 /*
@@ -141,7 +138,7 @@ void draft_stamp(struct draft *draft, const char *actor, bool created);
 /* A type, and where its values are in the draft. */
 struct values {
 	const struct schema_type *schema;
-	struct dirsrv_bytes name; /* with options */
+	struct dirsrv_bytes name;
 	size_t at; /* the first; without any, where they belong */
 	size_t count;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries through dirsrv's entry cache; reading single entries: by DN, computed attributes, compare.
+ * Entries through dirsrv's entry cache; reading single entries: by DN, compare.
  */
 #include <errno.h>
 #include <ldap.h>
@@ -157,58 +157,14 @@ struct dirsrv_entry *backend_get(struct backend *backend, const char *dn, size_t
 	return entry;
 }
 
-bool backend_has_children(struct backend *backend, const struct dirsrv_entry *entry)
-{
-	struct store_txn *txn;
-	bool has = false;
-
-	if (store_read_begin(backend->store, &txn))
-		return false;
-	store_has_children(txn, dirsrv_entry_id(entry), &has);
-	store_read_end(txn);
-	return has;
-}
-
-static const char *const computed[] = {"entryDN", "hasSubordinates"};
-
-#define COMPUTED (sizeof(computed) / sizeof(*computed))
-
-struct dirsrv_bytes backend_computed(struct backend *backend, const struct dirsrv_entry *entry,
-				     unsigned i, const char **type)
-{
-	struct dirsrv_bytes value = {NULL, 0};
-
-	if (i >= COMPUTED)
-		return value;
-	*type = computed[i];
-	switch (i) {
-	case 0:
-		value.data = dirsrv_dn_text(dirsrv_entry_dn(entry), &value.length);
-		return value;
-	default:
-		return bytes_of(backend_has_children(backend, entry) ? "TRUE" : "FALSE");
-	}
-}
-
-struct dirsrv_bytes backend_value(const struct dirsrv_entry *entry, const struct schema_type *type,
-				  void *arg)
-{
-	const char *name;
-
-	for (unsigned i = 0; i < COMPUTED; i++)
-		if (strcmp(computed[i], type->name) == 0)
-			return backend_computed(arg, entry, i, &name);
-	return (struct dirsrv_bytes){NULL, 0};
-}
-
 /* The result of a prepared node for equality. */
-static void compare(struct backend *backend, struct filter *filter, struct dirsrv_entry *entry,
+static void compare(struct filter *filter, struct dirsrv_entry *entry,
 		    struct backend_result *result)
 {
 	enum filter_result matches;
 
 	filter->kind = FILTER_PRESENT;
-	matches = filter_matches_computed(filter, entry, backend_value, backend);
+	matches = filter_matches(filter, entry);
 	if (schema_rule_of(filter->schema) == SCHEMA_NO_MATCH)
 		result_set(result, LDAP_INAPPROPRIATE_MATCHING,
 			   "the attribute has no equality matching rule");
@@ -219,7 +175,7 @@ static void compare(struct backend *backend, struct filter *filter, struct dirsr
 		result_set(result, LDAP_NO_SUCH_ATTRIBUTE, "%s", "");
 	else {
 		filter->kind = FILTER_EQUAL;
-		matches = filter_matches_computed(filter, entry, backend_value, backend);
+		matches = filter_matches(filter, entry);
 		result_set(result, matches == FILTER_TRUE ? LDAP_COMPARE_TRUE : LDAP_COMPARE_FALSE,
 			   "%s", "");
 	}
@@ -241,7 +197,7 @@ void backend_compare(struct backend *backend, struct dirsrv_bytes dn, struct dir
 	if (!filter || filter_prepare(filter))
 		result_store(result, ENOMEM);
 	else
-		compare(backend, filter, entry, result);
+		compare(filter, entry, result);
 	filter_free(filter);
 	dirsrv_entry_put(entry);
 }

@@ -79,8 +79,7 @@ static bool visit(struct walk *walk, struct dirsrv_entry *entry)
 	if (must_end(walk))
 		return false;
 	search->candidates++;
-	if (search->filter && filter_matches_computed(search->filter, entry, backend_value,
-						      walk->backend) != FILTER_TRUE)
+	if (search->filter && filter_matches(search->filter, entry) != FILTER_TRUE)
 		return true;
 	if (search->size_limit && walk->sent >= search->size_limit) {
 		result_set(walk->result, LDAP_SIZELIMIT_EXCEEDED, "%s", "");

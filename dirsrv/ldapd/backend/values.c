@@ -12,28 +12,13 @@
 /* The longest attribute description. */
 #define TYPE_MAX 255
 
-/* Keep "cn;lang-de" with the type's name as the schema has it. */
-static struct dirsrv_bytes canonical(struct draft *draft, struct dirsrv_bytes base,
-				     struct dirsrv_bytes options)
-{
-	struct buffer name = {0};
-	struct dirsrv_bytes copy;
-
-	buffer_append(&name, base.data, base.length);
-	buffer_append(&name, options.data, options.length);
-	copy = arena_copy(&draft->arena, (struct dirsrv_bytes){name.data, name.length});
-	draft->arena.failed |= name.failed;
-	buffer_free(&name);
-	return copy;
-}
-
 int values_find(struct draft *draft, struct dirsrv_bytes type, struct values *values)
 {
 	const struct pairs *pairs = &draft->pairs;
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	bool valid;
 
-	values->schema = schema_split(type, &base, &options, &valid);
+	values->schema = schema_split(type, &base, &valid);
 	if (!valid || type.length > TYPE_MAX) {
 		result_set(draft->result, LDAP_UNDEFINED_TYPE,
 			   "'%.*s' is no attribute description; accepted: a name or OID, and "
@@ -41,7 +26,7 @@ int values_find(struct draft *draft, struct dirsrv_bytes type, struct values *va
 			   (int)(type.length < 64 ? type.length : 64), (const char *)type.data);
 		return LDAP_UNDEFINED_TYPE;
 	}
-	values->name = canonical(draft, base, options);
+	values->name = arena_copy(&draft->arena, base);
 	values->count = 0;
 	for (values->at = 0; values->at < pairs->count; values->at++)
 		if (bytes_equal_folded(pairs->pair[values->at].type, values->name))

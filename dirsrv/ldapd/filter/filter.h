@@ -49,7 +49,7 @@ struct filter {
 	struct filter *next; /* the next child of the same parent */
 	struct filter *children; /* FILTER_AND and FILTER_OR: any number; FILTER_NOT: one */
 
-	struct dirsrv_bytes type; /* with options: "cn;lang-de" */
+	struct dirsrv_bytes type;
 	struct dirsrv_bytes value; /* FILTER_SUBSTRINGS: the initial one, length 0: none */
 	struct filter_part *any;
 	struct dirsrv_bytes final; /* length 0: none */
@@ -58,8 +58,7 @@ struct filter {
 	bool prepared;
 	bool unknown; /* a class or type that is not in the schema: undefined, not false */
 	bool invalid; /* a value that the type's syntax does not allow */
-	struct dirsrv_bytes base; /* the canonical name of the type, without options */
-	struct dirsrv_bytes options; /* ";lang-de", or length 0 */
+	struct dirsrv_bytes base; /* the canonical name of the type */
 	const struct schema_type *schema; /* NULL: not in the schema */
 	struct dirsrv_bytes normal; /* the normalized value, or initial */
 	struct dirsrv_bytes normal_final;
@@ -90,23 +89,11 @@ void filter_free(struct filter *filter);
 int filter_prepare(struct filter *filter);
 
 /*
- * Returns the value of an attribute that is computed and not stored, such as hasSubordinates; data
- * NULL: the entry has no such attribute. The bytes live as long as the entry.
- */
-typedef struct dirsrv_bytes filter_computed_fn(const struct dirsrv_entry *entry,
-					       const struct schema_type *type, void *arg);
-
-/*
  * filter_matches: evaluate a prepared tree on an entry that the caller may read.
- * filter_matches_computed: the same; `computed` supplies the attributes that the schema marks
- * as computed. filter_matches() knows entryDN alone, and other computed attributes are absent.
  *
  * Undefined are: types that neither the schema nor the entry has; values that the syntax does not
  * allow; ordering or substrings for types without such a matching rule; lack of memory.
  */
 enum filter_result filter_matches(const struct filter *filter, const struct dirsrv_entry *entry);
-enum filter_result filter_matches_computed(const struct filter *filter,
-					   const struct dirsrv_entry *entry,
-					   filter_computed_fn *computed, void *arg);
 
 #endif /* LDAPD_FILTER_FILTER_H */

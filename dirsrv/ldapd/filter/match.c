@@ -7,12 +7,10 @@
 #include "filter/filter.h"
 #include "schema/schema.h"
 
-/* An evaluation: the entry, where values are normalized, what computes values. */
+/* An evaluation: the entry, where values are normalized. */
 struct evaluation {
 	const struct dirsrv_entry *entry;
 	struct buffer normal;
-	filter_computed_fn *computed;
-	void *arg;
 };
 
 /* --- values ------------------------------------------------------------------------------- */
@@ -99,65 +97,12 @@ static enum filter_result check_values(struct evaluation *e, const struct filter
 
 /* --- attributes --------------------------------------------------------------------------- */
 
-/* Whether an attribute has all options that a filter names, in any order. */
-static bool has_options(struct dirsrv_bytes has, struct dirsrv_bytes wanted)
-{
-	const char *at = wanted.data, *end = at + wanted.length;
-
-	while (at < end) {
-		const char *next = memchr(at + 1, ';', (size_t)(end - at - 1));
-		struct dirsrv_bytes option = {at, (size_t)((next ? next : end) - at)};
-		const char *from = has.data, *last = from + has.length;
-		bool found = false;
-
-		while (from < last && !found) {
-			const char *stop = memchr(from + 1, ';', (size_t)(last - from - 1));
-			struct dirsrv_bytes other = {from, (size_t)((stop ? stop : last) - from)};
-
-			found = bytes_equal_folded(option, other);
-			from = stop ? stop : last;
-		}
-		if (!found)
-			return false;
-		at = next ? next : end;
-	}
-	return true;
-}
-
-/* Whether a filter's type is that of an attribute, or a supertype of it. */
 static bool type_matches(const struct filter *filter, const struct dirsrv_attribute *attribute)
 {
-	struct dirsrv_bytes description, base, options;
-	size_t wanted = filter->base.length;
-	bool valid;
+	struct dirsrv_bytes type;
 
-	description.data = dirsrv_attribute_type(attribute, &description.length);
-	if (filter->schema && filter->schema->flags & SCHEMA_PARENT)
-		return schema_type_is(schema_split(description, &base, &options, &valid),
-				      filter->schema) &&
-		       has_options(options, filter->options);
-	if (description.length < wanted)
-		return false;
-	base.data = description.data;
-	base.length = wanted;
-	options.data = (const char *)description.data + wanted;
-	options.length = description.length - wanted;
-	return bytes_equal_folded(base, filter->base) &&
-	       (!options.length || *(const char *)options.data == ';') &&
-	       has_options(options, filter->options);
-}
-
-static enum filter_result check_computed(struct evaluation *e, const struct filter *filter)
-{
-	struct dirsrv_bytes value = {NULL, 0};
-
-	if (strcmp(filter->schema->name, "entryDN") == 0)
-		value.data = dirsrv_dn_text(dirsrv_entry_dn(e->entry), &value.length);
-	else if (e->computed)
-		value = e->computed(e->entry, filter->schema, e->arg);
-	if (!value.data || filter->kind == FILTER_PRESENT)
-		return value.data ? FILTER_TRUE : FILTER_FALSE;
-	return check_value(e, filter, value);
+	type.data = dirsrv_attribute_type(attribute, &type.length);
+	return bytes_equal_folded(type, filter->base);
 }
 
 /* A node with a type: true when one value of one attribute matches. */
@@ -168,8 +113,6 @@ static enum filter_result check_item(struct evaluation *e, const struct filter *
 
 	if (filter->invalid)
 		return FILTER_RESULT_UNDEFINED;
-	if (filter->schema && filter->schema->flags & SCHEMA_COMPUTED)
-		return check_computed(e, filter);
 	for (; attribute && result != FILTER_TRUE; attribute = dirsrv_attribute_next(attribute)) {
 		if (!type_matches(filter, attribute))
 			continue;
@@ -222,18 +165,11 @@ static enum filter_result evaluate(struct evaluation *e, const struct filter *fi
 	}
 }
 
-enum filter_result filter_matches_computed(const struct filter *filter,
-					   const struct dirsrv_entry *entry,
-					   filter_computed_fn *computed, void *arg)
+enum filter_result filter_matches(const struct filter *filter, const struct dirsrv_entry *entry)
 {
-	struct evaluation e = {.entry = entry, .computed = computed, .arg = arg};
+	struct evaluation e = {.entry = entry};
 	enum filter_result result = evaluate(&e, filter);
 
 	buffer_free(&e.normal);
 	return result;
-}
-
-enum filter_result filter_matches(const struct filter *filter, const struct dirsrv_entry *entry)
-{
-	return filter_matches_computed(filter, entry, NULL, NULL);
 }

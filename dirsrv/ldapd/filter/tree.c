@@ -103,16 +103,15 @@ static struct dirsrv_bytes keep(struct buffer *buffer)
 
 static int prepare_type(struct filter *filter)
 {
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	struct buffer copy = {0};
 	bool valid;
 
-	filter->schema = schema_split(filter->type, &base, &options, &valid);
+	filter->schema = schema_split(filter->type, &base, &valid);
 	filter->invalid = !valid;
 	/* The request may write its type differently from the entries. */
 	buffer_append(&copy, base.data, base.length);
 	filter->base = keep(&copy);
-	filter->options = options;
 	return copy.failed ? -ENOMEM : 0;
 }
 

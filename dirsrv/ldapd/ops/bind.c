@@ -51,10 +51,13 @@ bool access_write_password(const struct operation *operation, struct dirsrv_byte
 
 bool access_is_password(struct dirsrv_bytes type)
 {
-	struct dirsrv_bytes base, options;
+	const char *options = type.length ? memchr(type.data, ';', type.length) : NULL;
+	struct dirsrv_bytes base;
 	bool valid;
 
-	schema_split(type, &base, &options, &valid);
+	if (options)
+		type.length = (size_t)(options - (const char *)type.data);
+	schema_split(type, &base, &valid);
 	return request_bytes_equal(base, PASSWORD_TYPE);
 }
 

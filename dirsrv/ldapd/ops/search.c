@@ -43,28 +43,16 @@ static struct wanted wanted_all(const struct search_request *search)
 	return wanted;
 }
 
-/* A name without options asks for the type with all options, and for its subtypes. */
-static bool names(struct dirsrv_bytes asked, const struct schema_type *type,
-		  struct dirsrv_bytes base, struct dirsrv_bytes options)
+static bool named(const struct search_request *search, struct dirsrv_bytes base)
 {
-	struct dirsrv_bytes asked_base, asked_options;
-	bool valid;
-	const struct schema_type *asked_type =
-		schema_split(asked, &asked_base, &asked_options, &valid);
+	for (size_t i = 0; i < search->attribute_count; i++) {
+		struct dirsrv_bytes asked;
+		bool valid;
 
-	if (asked_options.length && !bytes_equal_folded(asked_options, options))
-		return false;
-	if (type && asked_type)
-		return schema_type_is(type, asked_type);
-	return bytes_equal_folded(asked_base, base);
-}
-
-static bool named(const struct search_request *search, const struct schema_type *type,
-		  struct dirsrv_bytes base, struct dirsrv_bytes options)
-{
-	for (size_t i = 0; i < search->attribute_count; i++)
-		if (names(search->attributes[i], type, base, options))
+		schema_split(search->attributes[i], &asked, &valid);
+		if (bytes_equal_folded(asked, base))
 			return true;
+	}
 	return false;
 }
 
@@ -79,14 +67,14 @@ static bool is_operational(const struct schema_type *type, bool stored, struct d
 static bool is_wanted(const struct search_request *search, struct wanted wanted,
 		      struct dirsrv_bytes description, bool stored)
 {
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	bool valid, operational;
-	const struct schema_type *type = schema_split(description, &base, &options, &valid);
+	const struct schema_type *type = schema_split(description, &base, &valid);
 
 	operational = is_operational(type, stored, base);
 	if (operational ? wanted.operational : wanted.user)
 		return true;
-	return named(search, type, base, options);
+	return named(search, base);
 }
 
 static void put_values(const struct dirsrv_attribute *attribute)
@@ -113,40 +101,6 @@ static void put_attribute(const struct operation *operation,
 	response_attribute_end();
 }
 
-/* Attributes that the entry does not store. Most searches ask for none of them. */
-static void put_computed(const struct operation *operation, const struct dirsrv_entry *entry,
-			 struct wanted wanted)
-{
-	const struct search_request *search = &operation->request->search;
-	struct backend *backend = operation->server->backend;
-	struct dirsrv_bytes value;
-	const char *type;
-
-	for (unsigned i = 0; (value = backend_computed(backend, entry, i, &type)).data; i++) {
-		if (!is_wanted(search, wanted, bytes_of(type), true))
-			continue;
-		response_attribute_begin(type, strlen(type));
-		if (!search->types_only)
-			response_value(value);
-		response_attribute_end();
-	}
-}
-
-/* Whether an attribute list may ask for more than user attributes. */
-static bool asks_computed(const struct search_request *search, struct wanted wanted)
-{
-	if (wanted.operational)
-		return true;
-	for (size_t i = 0; i < search->attribute_count; i++) {
-		const struct schema_type *type =
-			schema_type_find(search->attributes[i].data, search->attributes[i].length);
-
-		if (schema_flags_of(type) & SCHEMA_COMPUTED)
-			return true;
-	}
-	return false;
-}
-
 struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsrv_entry *entry,
 				 const char *made)
 {
@@ -160,8 +114,6 @@ struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsr
 	for (attribute = dirsrv_entry_first(entry); attribute;
 	     attribute = dirsrv_attribute_next(attribute))
 		put_attribute(operation, attribute, wanted, !made);
-	if (!made && asks_computed(search, wanted))
-		put_computed(operation, entry, wanted);
 	return response_entry_end();
 }
 

@@ -117,11 +117,11 @@ static void append_value(struct dirsrv_bytes value, struct buffer *out)
 /* Append "type=value" in normal form. */
 static bool append_part(const struct dn_part *part, struct buffer *out)
 {
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	struct buffer value = {0};
 	bool valid;
 
-	schema_split(part->type, &base, &options, &valid);
+	schema_split(part->type, &base, &valid);
 	if (!valid)
 		return false;
 	for (size_t i = 0; i < base.length; i++)

@@ -9,82 +9,76 @@
 
 /* --- attribute types: of RFC 4512, 4519, 4523, 4524, 2798 and 2307 what clients mostly use -- */
 
-#define TYPE(name, alias, oid, sup, rule, flags) {name, alias, oid, sup, SCHEMA_##rule, flags}
+#define TYPE(name, alias, oid, rule, flags) {name, alias, oid, SCHEMA_##rule, flags}
 #define ONE SCHEMA_SINGLE
 #define SERVER (SCHEMA_OPERATIONAL | SCHEMA_READ_ONLY)
 #define ORDER SCHEMA_ORDERING
 #define PARTS SCHEMA_SUBSTRINGS
-#define COMPUTED SCHEMA_COMPUTED
-#define PARENT SCHEMA_PARENT
 #define ASCII SCHEMA_ASCII
 #define PRINTABLE SCHEMA_PRINTABLE
 
 /* clang-format off */
 static const struct schema_type schema_types[] = {
-	TYPE("objectClass", NULL, "2.5.4.0", NULL, OID, 0),
-	TYPE("creatorsName", NULL, "2.5.18.3", NULL, DN, SERVER | ONE),
-	TYPE("createTimestamp", NULL, "2.5.18.1", NULL, CASE_IGNORE, SERVER | ONE | ORDER),
-	TYPE("modifiersName", NULL, "2.5.18.4", NULL, DN, SERVER | ONE),
-	TYPE("modifyTimestamp", NULL, "2.5.18.2", NULL, CASE_IGNORE, SERVER | ONE | ORDER),
-	TYPE("hasSubordinates", NULL, "2.5.18.9", NULL, CASE_IGNORE, SERVER | ONE | COMPUTED),
-	TYPE("entryDN", NULL, "1.3.6.1.1.20", NULL, DN, SERVER | ONE | COMPUTED),
-	TYPE("entryUUID", NULL, "1.3.6.1.1.16.4", NULL, CASE_IGNORE, SERVER | ONE | ORDER),
-	TYPE("name", NULL, "2.5.4.41", NULL, CASE_IGNORE, PARTS | PARENT),
-	TYPE("distinguishedName", NULL, "2.5.4.49", NULL, DN, PARENT),
-	TYPE("cn", "commonName", "2.5.4.3", "name", CASE_IGNORE, PARTS),
-	TYPE("sn", "surname", "2.5.4.4", "name", CASE_IGNORE, PARTS),
-	TYPE("givenName", "gn", "2.5.4.42", "name", CASE_IGNORE, PARTS),
-	TYPE("initials", NULL, "2.5.4.43", "name", CASE_IGNORE, PARTS),
-	TYPE("generationQualifier", NULL, "2.5.4.44", "name", CASE_IGNORE, PARTS),
-	TYPE("title", NULL, "2.5.4.12", "name", CASE_IGNORE, PARTS),
-	TYPE("c", "countryName", "2.5.4.6", "name", CASE_IGNORE, PARTS | ONE),
-	TYPE("l", "localityName", "2.5.4.7", "name", CASE_IGNORE, PARTS),
-	TYPE("st", "stateOrProvinceName", "2.5.4.8", "name", CASE_IGNORE, PARTS),
-	TYPE("o", "organizationName", "2.5.4.10", "name", CASE_IGNORE, PARTS),
-	TYPE("ou", "organizationalUnitName", "2.5.4.11", "name", CASE_IGNORE, PARTS),
-	TYPE("street", "streetAddress", "2.5.4.9", NULL, CASE_IGNORE, PARTS),
-	TYPE("description", NULL, "2.5.4.13", NULL, CASE_IGNORE, PARTS),
-	TYPE("businessCategory", NULL, "2.5.4.15", NULL, CASE_IGNORE, PARTS),
-	TYPE("postalCode", NULL, "2.5.4.17", NULL, CASE_IGNORE, PARTS),
-	TYPE("postOfficeBox", NULL, "2.5.4.18", NULL, CASE_IGNORE, PARTS),
-	TYPE("uid", "userid", "0.9.2342.19200300.100.1.1", NULL, CASE_IGNORE, PARTS),
-	TYPE("serialNumber", NULL, "2.5.4.5", NULL, CASE_IGNORE, PARTS),
-	TYPE("postalAddress", NULL, "2.5.4.16", NULL, CASE_IGNORE, PARTS),
-	TYPE("telephoneNumber", NULL, "2.5.4.20", NULL, TELEPHONE, PARTS | PRINTABLE),
-	TYPE("facsimileTelephoneNumber", "fax", "2.5.4.23", NULL, TELEPHONE, 0),
-	TYPE("member", NULL, "2.5.4.31", "distinguishedName", DN, 0),
-	TYPE("uniqueMember", NULL, "2.5.4.50", NULL, DN, 0),
-	TYPE("owner", NULL, "2.5.4.32", "distinguishedName", DN, 0),
-	TYPE("roleOccupant", NULL, "2.5.4.33", "distinguishedName", DN, 0),
-	TYPE("seeAlso", NULL, "2.5.4.34", "distinguishedName", DN, 0),
-	TYPE("userPassword", NULL, "2.5.4.35", NULL, OCTETS, 0),
-	TYPE("dc", "domainComponent", "0.9.2342.19200300.100.1.25", NULL, CASE_IGNORE, PARTS | ONE | ASCII),
-	TYPE("userCertificate", NULL, "2.5.4.36", NULL, OCTETS, 0),
-	TYPE("mail", "rfc822Mailbox", "0.9.2342.19200300.100.1.3", NULL, CASE_IGNORE, PARTS | ASCII),
-	TYPE("roomNumber", NULL, "0.9.2342.19200300.100.1.6", NULL, CASE_IGNORE, PARTS),
-	TYPE("host", NULL, "0.9.2342.19200300.100.1.9", NULL, CASE_IGNORE, PARTS),
-	TYPE("manager", NULL, "0.9.2342.19200300.100.1.10", NULL, DN, 0),
-	TYPE("homePhone", "homeTelephoneNumber", "0.9.2342.19200300.100.1.20", NULL, TELEPHONE, PARTS | PRINTABLE),
-	TYPE("secretary", NULL, "0.9.2342.19200300.100.1.21", NULL, DN, 0),
-	TYPE("associatedDomain", NULL, "0.9.2342.19200300.100.1.37", NULL, CASE_IGNORE, PARTS | ASCII),
-	TYPE("homePostalAddress", NULL, "0.9.2342.19200300.100.1.39", NULL, CASE_IGNORE, PARTS),
-	TYPE("mobile", "mobileTelephoneNumber", "0.9.2342.19200300.100.1.41", NULL, TELEPHONE, PARTS | PRINTABLE),
-	TYPE("pager", "pagerTelephoneNumber", "0.9.2342.19200300.100.1.42", NULL, TELEPHONE, PARTS | PRINTABLE),
-	TYPE("jpegPhoto", NULL, "0.9.2342.19200300.100.1.60", NULL, NO_MATCH, 0),
-	TYPE("carLicense", NULL, "2.16.840.1.113730.3.1.1", NULL, CASE_IGNORE, PARTS),
-	TYPE("departmentNumber", NULL, "2.16.840.1.113730.3.1.2", NULL, CASE_IGNORE, PARTS),
-	TYPE("displayName", NULL, "2.16.840.1.113730.3.1.241", NULL, CASE_IGNORE, PARTS | ONE),
-	TYPE("employeeNumber", NULL, "2.16.840.1.113730.3.1.3", NULL, CASE_IGNORE, PARTS | ONE),
-	TYPE("employeeType", NULL, "2.16.840.1.113730.3.1.4", NULL, CASE_IGNORE, PARTS),
-	TYPE("preferredLanguage", NULL, "2.16.840.1.113730.3.1.39", NULL, CASE_IGNORE, PARTS | ONE),
-	TYPE("labeledURI", NULL, "1.3.6.1.4.1.250.1.57", NULL, CASE_EXACT, PARTS),
-	TYPE("ref", NULL, "2.16.840.1.113730.3.1.34", NULL, CASE_EXACT, SCHEMA_OPERATIONAL),
-	TYPE("uidNumber", NULL, "1.3.6.1.1.1.1.0", NULL, INTEGER, ONE | ORDER),
-	TYPE("gidNumber", NULL, "1.3.6.1.1.1.1.1", NULL, INTEGER, ONE | ORDER),
-	TYPE("gecos", NULL, "1.3.6.1.1.1.1.2", NULL, CASE_IGNORE, PARTS | ONE | ASCII),
-	TYPE("homeDirectory", NULL, "1.3.6.1.1.1.1.3", NULL, CASE_EXACT, ONE | ASCII),
-	TYPE("loginShell", NULL, "1.3.6.1.1.1.1.4", NULL, CASE_EXACT, ONE | ASCII),
-	TYPE("memberUid", NULL, "1.3.6.1.1.1.1.12", NULL, CASE_EXACT, PARTS | ASCII),
+	TYPE("objectClass", NULL, "2.5.4.0", OID, 0),
+	TYPE("creatorsName", NULL, "2.5.18.3", DN, SERVER | ONE),
+	TYPE("createTimestamp", NULL, "2.5.18.1", CASE_IGNORE, SERVER | ONE | ORDER),
+	TYPE("modifiersName", NULL, "2.5.18.4", DN, SERVER | ONE),
+	TYPE("modifyTimestamp", NULL, "2.5.18.2", CASE_IGNORE, SERVER | ONE | ORDER),
+	TYPE("entryUUID", NULL, "1.3.6.1.1.16.4", CASE_IGNORE, SERVER | ONE | ORDER),
+	TYPE("cn", "commonName", "2.5.4.3", CASE_IGNORE, PARTS),
+	TYPE("sn", "surname", "2.5.4.4", CASE_IGNORE, PARTS),
+	TYPE("givenName", "gn", "2.5.4.42", CASE_IGNORE, PARTS),
+	TYPE("initials", NULL, "2.5.4.43", CASE_IGNORE, PARTS),
+	TYPE("generationQualifier", NULL, "2.5.4.44", CASE_IGNORE, PARTS),
+	TYPE("title", NULL, "2.5.4.12", CASE_IGNORE, PARTS),
+	TYPE("c", "countryName", "2.5.4.6", CASE_IGNORE, PARTS | ONE),
+	TYPE("l", "localityName", "2.5.4.7", CASE_IGNORE, PARTS),
+	TYPE("st", "stateOrProvinceName", "2.5.4.8", CASE_IGNORE, PARTS),
+	TYPE("o", "organizationName", "2.5.4.10", CASE_IGNORE, PARTS),
+	TYPE("ou", "organizationalUnitName", "2.5.4.11", CASE_IGNORE, PARTS),
+	TYPE("street", "streetAddress", "2.5.4.9", CASE_IGNORE, PARTS),
+	TYPE("description", NULL, "2.5.4.13", CASE_IGNORE, PARTS),
+	TYPE("businessCategory", NULL, "2.5.4.15", CASE_IGNORE, PARTS),
+	TYPE("postalCode", NULL, "2.5.4.17", CASE_IGNORE, PARTS),
+	TYPE("postOfficeBox", NULL, "2.5.4.18", CASE_IGNORE, PARTS),
+	TYPE("uid", "userid", "0.9.2342.19200300.100.1.1", CASE_IGNORE, PARTS),
+	TYPE("serialNumber", NULL, "2.5.4.5", CASE_IGNORE, PARTS),
+	TYPE("postalAddress", NULL, "2.5.4.16", CASE_IGNORE, PARTS),
+	TYPE("telephoneNumber", NULL, "2.5.4.20", TELEPHONE, PARTS | PRINTABLE),
+	TYPE("facsimileTelephoneNumber", "fax", "2.5.4.23", TELEPHONE, 0),
+	TYPE("member", NULL, "2.5.4.31", DN, 0),
+	TYPE("uniqueMember", NULL, "2.5.4.50", DN, 0),
+	TYPE("owner", NULL, "2.5.4.32", DN, 0),
+	TYPE("roleOccupant", NULL, "2.5.4.33", DN, 0),
+	TYPE("seeAlso", NULL, "2.5.4.34", DN, 0),
+	TYPE("userPassword", NULL, "2.5.4.35", OCTETS, 0),
+	TYPE("dc", "domainComponent", "0.9.2342.19200300.100.1.25", CASE_IGNORE, PARTS | ONE | ASCII),
+	TYPE("userCertificate", NULL, "2.5.4.36", OCTETS, 0),
+	TYPE("mail", "rfc822Mailbox", "0.9.2342.19200300.100.1.3", CASE_IGNORE, PARTS | ASCII),
+	TYPE("roomNumber", NULL, "0.9.2342.19200300.100.1.6", CASE_IGNORE, PARTS),
+	TYPE("host", NULL, "0.9.2342.19200300.100.1.9", CASE_IGNORE, PARTS),
+	TYPE("manager", NULL, "0.9.2342.19200300.100.1.10", DN, 0),
+	TYPE("homePhone", "homeTelephoneNumber", "0.9.2342.19200300.100.1.20", TELEPHONE, PARTS | PRINTABLE),
+	TYPE("secretary", NULL, "0.9.2342.19200300.100.1.21", DN, 0),
+	TYPE("associatedDomain", NULL, "0.9.2342.19200300.100.1.37", CASE_IGNORE, PARTS | ASCII),
+	TYPE("homePostalAddress", NULL, "0.9.2342.19200300.100.1.39", CASE_IGNORE, PARTS),
+	TYPE("mobile", "mobileTelephoneNumber", "0.9.2342.19200300.100.1.41", TELEPHONE, PARTS | PRINTABLE),
+	TYPE("pager", "pagerTelephoneNumber", "0.9.2342.19200300.100.1.42", TELEPHONE, PARTS | PRINTABLE),
+	TYPE("jpegPhoto", NULL, "0.9.2342.19200300.100.1.60", NO_MATCH, 0),
+	TYPE("carLicense", NULL, "2.16.840.1.113730.3.1.1", CASE_IGNORE, PARTS),
+	TYPE("departmentNumber", NULL, "2.16.840.1.113730.3.1.2", CASE_IGNORE, PARTS),
+	TYPE("displayName", NULL, "2.16.840.1.113730.3.1.241", CASE_IGNORE, PARTS | ONE),
+	TYPE("employeeNumber", NULL, "2.16.840.1.113730.3.1.3", CASE_IGNORE, PARTS | ONE),
+	TYPE("employeeType", NULL, "2.16.840.1.113730.3.1.4", CASE_IGNORE, PARTS),
+	TYPE("preferredLanguage", NULL, "2.16.840.1.113730.3.1.39", CASE_IGNORE, PARTS | ONE),
+	TYPE("labeledURI", NULL, "1.3.6.1.4.1.250.1.57", CASE_EXACT, PARTS),
+	TYPE("ref", NULL, "2.16.840.1.113730.3.1.34", CASE_EXACT, SCHEMA_OPERATIONAL),
+	TYPE("uidNumber", NULL, "1.3.6.1.1.1.1.0", INTEGER, ONE | ORDER),
+	TYPE("gidNumber", NULL, "1.3.6.1.1.1.1.1", INTEGER, ONE | ORDER),
+	TYPE("gecos", NULL, "1.3.6.1.1.1.1.2", CASE_IGNORE, PARTS | ONE | ASCII),
+	TYPE("homeDirectory", NULL, "1.3.6.1.1.1.1.3", CASE_EXACT, ONE | ASCII),
+	TYPE("loginShell", NULL, "1.3.6.1.1.1.1.4", CASE_EXACT, ONE | ASCII),
+	TYPE("memberUid", NULL, "1.3.6.1.1.1.1.12", CASE_EXACT, PARTS | ASCII),
 };
 /* clang-format on */
 
@@ -184,13 +178,6 @@ const struct schema_class *schema_class_find(const char *name, size_t length)
 	return find(class_slots, name, length)->item;
 }
 
-bool schema_type_is(const struct schema_type *type, const struct schema_type *other)
-{
-	while (type && type != other)
-		type = type->sup ? schema_type_find(type->sup, strlen(type->sup)) : NULL;
-	return type != NULL;
-}
-
 const struct schema_class *schema_class_sup(const struct schema_class *cls)
 {
 	return cls->sup ? schema_class_find(cls->sup, strlen(cls->sup)) : NULL;
@@ -247,17 +234,16 @@ static bool valid_options(const char *options, size_t length)
 }
 
 const struct schema_type *schema_split(struct dirsrv_bytes description, struct dirsrv_bytes *base,
-				       struct dirsrv_bytes *options, bool *valid)
+				       bool *valid)
 {
 	const char *text = description.data;
 	const char *semicolon = description.length ? memchr(text, ';', description.length) : NULL;
 	size_t length = semicolon ? (size_t)(semicolon - text) : description.length;
-	const struct schema_type *type = schema_type_find(text, length);
+	const struct schema_type *type = schema_type_find(text, description.length);
 
-	options->data = text + length;
-	options->length = description.length - length;
-	*valid = valid_name(text, length) && valid_options(options->data, options->length);
-	*base = type ? bytes_of(type->name) : (struct dirsrv_bytes){text, length};
+	*valid = valid_name(text, length) &&
+		 valid_options(text + length, description.length - length);
+	*base = type ? bytes_of(type->name) : description;
 	return type;
 }
 

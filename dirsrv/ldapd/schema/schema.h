@@ -37,16 +37,13 @@ enum schema_rule {
 #define SCHEMA_READ_ONLY (1u << 2) /* clients cannot set it */
 #define SCHEMA_ORDERING (1u << 3) /* >= and <= are defined */
 #define SCHEMA_SUBSTRINGS (1u << 4) /* substrings are defined */
-#define SCHEMA_COMPUTED (1u << 5) /* not stored */
-#define SCHEMA_PARENT (1u << 6) /* other types are subtypes of it */
-#define SCHEMA_ASCII (1u << 7) /* values are of ASCII */
-#define SCHEMA_PRINTABLE (1u << 8) /* values are PrintableStrings (RFC 4517, 3.2) */
+#define SCHEMA_ASCII (1u << 5) /* values are of ASCII */
+#define SCHEMA_PRINTABLE (1u << 6) /* values are PrintableStrings (RFC 4517, 3.2) */
 
 struct schema_type {
 	const char *name;
 	const char *alias; /* or NULL */
 	const char *oid;
-	const char *sup; /* the supertype, or NULL */
 	enum schema_rule rule;
 	unsigned flags;
 };
@@ -59,31 +56,27 @@ struct schema_class {
 
 /* --- looking up -------------------------------------------------------------------------- */
 
-/* schema_type_find: the type with a name, alias or OID, without options, ignoring case; or
+/* schema_type_find: the type with a name, alias or OID, ignoring case; or
  * NULL. */
 const struct schema_type *schema_type_find(const char *name, size_t length);
 
-/* schema_type_is: whether a type is another one, or a subtype of it. */
-bool schema_type_is(const struct schema_type *type, const struct schema_type *other);
-
-/* schema_class_find: the class with a name or OID, ignoring case; or NULL. schema_class_is: as
- * schema_type_is(). schema_class_sup: its superclass, or NULL. */
+/* schema_class_find: the class with a name or OID, ignoring case; or NULL. schema_class_is: whether it is
+ * another one, or derived from it. schema_class_sup: its superclass, or NULL. */
 const struct schema_class *schema_class_find(const char *name, size_t length);
 bool schema_class_is(const struct schema_class *cls, const struct schema_class *other);
 const struct schema_class *schema_class_sup(const struct schema_class *cls);
 
 /*
- * schema_split: take an attribute description apart: "CommonName;lang-de" is the type cn with
- * the options ";lang-de".
+ * schema_split: the type of an attribute description. A type with options, as "cn;lang-de", is a type of
+ * its own, which is not in the schema.
  *
- * @base     set to the name as the schema has it, or as it was written
- * @options  set to the rest, from the first ';' on; length 0: none
+ * @base  set to the name as the schema has it, or as it was written
  *
  * Returns the type, or NULL: it is not in the schema. *valid says whether the description
  * has the form of RFC 4512.
  */
 const struct schema_type *schema_split(struct dirsrv_bytes description, struct dirsrv_bytes *base,
-				       struct dirsrv_bytes *options, bool *valid);
+				       bool *valid);
 
 /* schema_rule_of, schema_flags_of: those of a type; NULL: of types that are not in the schema. */
 enum schema_rule schema_rule_of(const struct schema_type *type);

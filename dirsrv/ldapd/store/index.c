@@ -84,16 +84,6 @@ static void add_value(struct keys *keys, const struct index *index, struct dirsr
 		add_superclasses(keys, text);
 }
 
-/* Entries have types by their names in the schema, with options. */
-static bool is_of(const struct index *index, struct dirsrv_bytes type)
-{
-	size_t length = strlen(index->name);
-
-	if (type.length > length && ((const char *)type.data)[length] == ';')
-		type.length = length;
-	return bytes_equal_folded(type, (struct dirsrv_bytes){index->name, length});
-}
-
 static struct dirsrv_bytes keys_at(const struct keys *keys, size_t i)
 {
 	const char *at = keys->bytes.data + keys->starts.id[i];
@@ -135,7 +125,7 @@ static void keys_make(const struct index *index, const struct dirsrv_pair *pairs
 	struct buffer normal = {0};
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_of(index, pairs[i].type))
+		if (!bytes_equal_folded(pairs[i].type, bytes_of(index->name)))
 			continue;
 		add_value(keys, index, pairs[i].value, &normal);
 		keys->bytes.failed |= normal.failed;
@@ -320,11 +310,11 @@ static int open_or_build(struct store_txn *txn, void *arg)
 static bool add_index(struct store *store, const char *wanted, char *error, size_t size)
 {
 	struct index *index = &store->index[store->indexes];
-	struct dirsrv_bytes base, options;
+	struct dirsrv_bytes base;
 	bool valid;
 
-	index->schema = schema_split(bytes_of(wanted), &base, &options, &valid);
-	if (!valid || options.length || base.length >= sizeof(index->name)) {
+	index->schema = schema_split(bytes_of(wanted), &base, &valid);
+	if (!valid || base.length >= sizeof(index->name)) {
 		snprintf(error, size, "index '%s': this is no attribute type", wanted);
 		return false;
 	}

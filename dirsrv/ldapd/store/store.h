@@ -192,7 +192,7 @@ int store_put_text(struct store_txn *txn, const char *name, const char *text, si
 
 /*
  * store_ask: the ids of all entries that have a value of a type, and perhaps of others; in order.
- * The type has its canonical name without options, and the value is normalized.
+ * The type has its canonical name, and the value is normalized.
  *
  * Returns 0; ENOENT: there is no index of the type; or a code.
  */

@@ -37,7 +37,7 @@ dbnosync
 DN_TYPES = {"member", "manager"}
 NAMES = ["Ann Doe", "bob  Smith", "J\u00e4ger", "carl O'Neil", "Dora, Esq", "eve", "ann(x)*y\\z"]
 TYPES = ["uid", "cn", "mail", "sn", "manager", "telephoneNumber", "objectClass", "description",
-         "description;lang-de", "nothing", "name", "uidNumber", "homeDirectory", "member", "title",
+         "nothing", "uidNumber", "homeDirectory", "member", "title",
          "2.5.4.3", "surname", "employeeNumber"]
 VALUES = ["u1", "u1*", "Ann doe", "*doe", "a*d*", "S1", "u*@example.com", "*1@*", "+49 3-9",
           "+4939", "uid=u1," + PEOPLE, "UID=u2, " + PEOPLE, "inetOrgPerson", "person",
@@ -72,7 +72,6 @@ def ldif(choice):
                 f"telephoneNumber: +49 {i}-{i * 3}\ncn: {NAMES[i % 7]}\n"
         text += f"manager: uid=u{i % 5},{PEOPLE}\n" if i % 3 == 0 else ""
         text += f"description: some  text {i}\n" if i % 4 == 0 else ""
-        text += f"description;lang-de: etwas Text {i}\n" if i % 5 == 0 else ""
         text += f"employeeNumber: {i}\ntitle: Dr.\n" if i % 6 == 0 else ""
         text += "\n"
     for i in range(10):
