@@ -21,6 +21,7 @@ from server import PASSWORD, ROOT, SUFFIX, Server, until
 SLAPD = shutil.which("slapd", path=os.environ["PATH"] + ":/usr/sbin")
 SLAPD_ROOT = "cn=admin," + SUFFIX
 PEOPLE, GROUPS = "ou=people," + SUFFIX, "ou=groups," + SUFFIX
+ALWAYS = "cn=always," + GROUPS  # a member that stays: ldapd knows no attributes that a class demands
 CONFIG = """include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/nis.schema
@@ -76,7 +77,7 @@ def ldif(choice):
         text += "\n"
     for i in range(10):
         members = "".join(f"member: uid=u{k},{PEOPLE}\n" for k in choice.sample(range(150), 8))
-        text += f"dn: cn=g{i},{GROUPS}\nobjectClass: groupOfNames\ncn: g{i}\n{members}\n"
+        text += f"dn: cn=g{i},{GROUPS}\nobjectClass: groupOfNames\ncn: g{i}\nmember: {ALWAYS}\n{members}\n"
     return text
 
 
@@ -107,10 +108,10 @@ def random_change(choice):
         members = [f"uid=u{choice.randrange(150)},{PEOPLE}".encode() for _ in range(2)]
         members = [m.upper() if choice.random() < 0.3 else m for m in members]
         count = choice.choice([1, 2]) if how != ldap.MOD_ADD else 1
-        return ("modify", group, [(how, "member", members[:count])])
+        always = [ALWAYS.encode()] if how == ldap.MOD_REPLACE else []
+        return ("modify", group, [(how, "member", members[:count] + always)])
     if kind < 0.65:
         how = choice.choice([ldap.MOD_DELETE, ldap.MOD_REPLACE, ldap.MOD_ADD])
-        # ldapd knows no attributes that a class demands.
         names = ["employeeNumber", "uid"] if how == ldap.MOD_DELETE else \
             ["uidNumber", "gidNumber", "employeeNumber", "sn", "uid"]
         name = choice.choice(names)
@@ -119,7 +120,7 @@ def random_change(choice):
     if kind < 0.9:
         return ("add", group, [("objectClass", [b"groupOfNames"]),
                                ("cn", [group[3:group.index(",")].encode()]),
-                               ("member", [f"uid=u1,{PEOPLE}".encode()])])
+                               ("member", [ALWAYS.encode()])])
     return ("delete", choice.choice([PEOPLE, SUFFIX, GROUPS, group, "cn=x,dc=nowhere"]))
 
 
