@@ -195,7 +195,6 @@ __attribute__((constructor)) static void start(void)
 	options_read();
 	is_on_libslab = slab_owns(probe);
 	free(probe);
-	summary_start();
 }
 
 static inline void count_free(void)

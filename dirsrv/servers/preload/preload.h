@@ -57,9 +57,6 @@ void name_append_size(struct cache_name *name);
  * cannot be created. */
 struct slab_cache *caches_get(const struct cache_name *name);
 
-/* For the summary: the i-th cache's name; NULL: there are no more. */
-const char *caches_name(unsigned i, bool *is_type);
-
 /* --- call sites --------------------------------------------------------------------------- */
 
 /*
@@ -84,10 +81,6 @@ struct site {
 
 extern struct site sites[SITE_ROOM];
 
-/* Are allocations counted? And how many were beyond SIZE_LIMIT. */
-extern bool sites_are_counted;
-extern unsigned long sites_large;
-
 static inline uint64_t site_key(const void *caller, size_t size)
 {
 	return (uint64_t)(uintptr_t)caller << 8 | (size + 7) / 8;
@@ -110,8 +103,7 @@ static inline struct slab_cache *site_cache(const void *caller, size_t size)
 	uintptr_t state;
 
 	if (__builtin_expect(size - 1 < SIZE_LIMIT, 1) &&
-	    __builtin_expect(__atomic_load_n(&site->key, __ATOMIC_RELAXED) == key, 1) &&
-	    __builtin_expect(!sites_are_counted, 1)) {
+	    __builtin_expect(__atomic_load_n(&site->key, __ATOMIC_RELAXED) == key, 1)) {
 		state = __atomic_load_n(&site->state, __ATOMIC_ACQUIRE);
 		if (__builtin_expect(SITE_IS_CACHE(state), 1))
 			return (struct slab_cache *)state;
@@ -121,12 +113,6 @@ static inline struct slab_cache *site_cache(const void *caller, size_t size)
 
 /* The cache for a string of `size` bytes, NULL as above. */
 struct slab_cache *string_cache(size_t size);
-
-/* For the summary: what a site of the table has allocated since counting began. */
-unsigned long site_allocs(const struct site *site);
-
-/* Likewise of strings of this number of words; false: there are no longer ones. */
-bool string_allocs(size_t words, struct site *site, unsigned long *allocs);
 
 /* --- the functions behind ----------------------------------------------------------------- */
 
@@ -176,21 +162,11 @@ struct options {
 	bool is_read;
 	bool is_automatic;   /* SLAB_389DS_NAMES=all */
 	unsigned caches;     /* SLAB_389DS_CACHES */
-	const char *summary; /* SLAB_389DS_SUMMARY, or NULL */
 };
 
 extern struct options options;
 
 /* Read the environment, unless that was done. */
 void options_read(void);
-
-/* --- the summary -------------------------------------------------------------------------- */
-
-/*
- * SLAB_389DS_SUMMARY: how many allocations each call site made, and which cache served them. They
- * are counted by atomic additions, which other threads feel: not for measurements of speed.
- */
-/* Count from now on if the variable is set, and write the file at exit. */
-void summary_start(void);
 
 #endif /* PRELOAD_H */

@@ -79,14 +79,6 @@ struct slab_cache *caches_get(const struct cache_name *name)
 	return found ? found->cache : create(&sized);
 }
 
-const char *caches_name(unsigned i, bool *is_type)
-{
-	if (i >= caches_count())
-		return NULL;
-	*is_type = caches[i].name.is_type;
-	return caches[i].name.text;
-}
-
 /* --- sites ---------------------------------------------------------------------------------- */
 
 /*
@@ -97,14 +89,9 @@ const char *caches_name(unsigned i, bool *is_type)
 #define PROBES 16u
 
 struct site sites[SITE_ROOM];
-bool sites_are_counted;
-unsigned long sites_large;
 
 /* Strings: one site for each number of words. */
 static struct site strings[SIZE_LIMIT / 8 + 1];
-
-/* Counts, apart from what each lookup reads. */
-static unsigned long counts[SITE_ROOM], string_counts[SIZE_LIMIT / 8 + 1];
 
 /* The site of a key; NULL: there is no room for it. */
 static struct site *find(uint64_t key)
@@ -183,12 +170,6 @@ __attribute__((cold, noinline)) static struct slab_cache *site_first(struct site
 	return cache;
 }
 
-static inline void count(unsigned long *counter)
-{
-	if (__builtin_expect(sites_are_counted, 0))
-		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-}
-
 /* What is known of a site: its cache, or NULL. */
 static inline struct slab_cache *cache_in(const struct site *site, uintptr_t *state)
 {
@@ -202,14 +183,11 @@ __attribute__((noinline)) struct slab_cache *site_cache_slow(const void *caller,
 	struct site *site;
 	uintptr_t state;
 
-	if (size - 1 >= SIZE_LIMIT) {
-		count(&sites_large);
+	if (size - 1 >= SIZE_LIMIT)
 		return NULL;
-	}
 	site = find(site_key(caller, size));
 	if (!site)
 		return NULL;
-	count(&counts[site - sites]);
 	cache = cache_in(site, &state);
 	return cache || state == SITE_UNTYPED ? cache : site_first(site, state, caller, size);
 }
@@ -234,28 +212,11 @@ struct slab_cache *string_cache(size_t size)
 	struct site *site;
 	uintptr_t state;
 
-	if (size - 1 >= SIZE_LIMIT) {
-		count(&sites_large);
+	if (size - 1 >= SIZE_LIMIT)
 		return NULL;
-	}
 	site = &strings[(size + 7) / 8];
-	count(&string_counts[(size + 7) / 8]);
 	cache = cache_in(site, &state);
 	if (__builtin_expect(cache != NULL, 1) || state == SITE_UNTYPED)
 		return cache;
 	return string_first(site, state, size);
-}
-
-unsigned long site_allocs(const struct site *site)
-{
-	return counts[site - sites];
-}
-
-bool string_allocs(size_t words, struct site *site, unsigned long *allocs)
-{
-	if (words >= sizeof(strings) / sizeof(strings[0]))
-		return false;
-	*site = strings[words];
-	*allocs = string_counts[words];
-	return true;
 }
