@@ -187,18 +187,16 @@ static bool sound(const struct directory *directory, struct directory_size *size
 }
 
 /* Show how the load goes, once a second, until its time is over. */
-static void watch(struct traffic *traffic, const struct args *args, double started)
+static void watch(struct traffic *traffic, const struct args *args, struct result *result)
 {
-	uint64_t done[KIND_COUNT], before[KIND_COUNT] = {0};
-	double elapsed, shown = 0;
+	double started = now(CLOCK_MONOTONIC), elapsed;
 
 	while ((elapsed = now(CLOCK_MONOTONIC) - started) < args->seconds) {
 		sleep_for(elapsed + 1 > args->seconds ? args->seconds - elapsed : 1);
-		traffic_done(traffic, done);
+		traffic_done(traffic, result->done);
 		elapsed = now(CLOCK_MONOTONIC) - started;
-		screen_progress(elapsed / args->seconds, elapsed - shown, before, done);
-		memcpy(before, done, sizeof(before));
-		shown = elapsed;
+		screen_progress(elapsed / args->seconds,
+				(double)result_operations(result) / elapsed);
 	}
 }
 
@@ -212,7 +210,7 @@ static bool work(struct directory *directory, const struct args *args, struct re
 
 	if (traffic_start(&traffic, directory, args->threads))
 		exit(1);
-	watch(&traffic, args, started);
+	watch(&traffic, args, result);
 	wrong = traffic_stop(&traffic, result, &growth);
 	result->seconds = now(CLOCK_MONOTONIC) - started;
 	result->cpu_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;

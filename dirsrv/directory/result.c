@@ -87,38 +87,9 @@ void screen_loaded(const struct result *result, const char *path, uint64_t read,
 	fflush(stdout); /* whatever reads a pipe sees when the load begins */
 }
 
-/* 5834 -> "5.8k", 41234 -> "41k". */
-static void rate_append(char *line, size_t size, const char *name, double rate)
+void screen_progress(double part, double rate)
 {
-	size_t used = strlen(line);
-
-	if (rate >= 9950)
-		snprintf(line + used, size - used, " %s %.0fk", name, rate / 1000);
-	else if (rate >= 1000)
-		snprintf(line + used, size - used, " %s %.1fk", name, rate / 1000);
-	else
-		snprintf(line + used, size - used, " %s %.0f", name, rate);
-}
-
-void screen_progress(double part, double seconds, const uint64_t before[KIND_COUNT],
-		     const uint64_t done[KIND_COUNT])
-{
-	static const char *const short_name[KIND_COUNT] = {"search", "base", "or",
-							   "mod",    "add",  "del"};
-	char line[256];
-	uint64_t sum = 0;
-
-	if (seconds <= 0)
-		return;
-	snprintf(line, sizeof(line), "%3.0f%%", part < 1 ? part * 100 : 100);
-	for (size_t kind = 0; kind < KIND_COUNT; kind++)
-		sum += done[kind] - before[kind];
-	rate_append(line, sizeof(line), "op/s", (double)sum / seconds);
-	strncat(line, ":", sizeof(line) - strlen(line) - 1);
-	for (size_t kind = 0; kind < KIND_COUNT; kind++)
-		rate_append(line, sizeof(line), short_name[kind],
-			    (double)(done[kind] - before[kind]) / seconds);
-	puts(line);
+	printf("%3.0f%% op/s %s\n", part < 1 ? part * 100 : 100, grouped((uint64_t)rate));
 	fflush(stdout);
 }
 
