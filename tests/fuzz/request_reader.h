@@ -53,11 +53,9 @@ public:
 	void read(const struct request *request)
 	{
 		read(request_dn(request));
-		read(request->controls.cookie);
 		switch (request->tag) {
 		case LDAP_REQ_BIND:
 			read(request->bind.credentials);
-			read(request->bind.mechanism);
 			break;
 		case LDAP_REQ_SEARCH:
 			for (size_t i = 0; i < request->search.attribute_count; i++)

@@ -313,17 +313,6 @@ static void refuse_by_spare(struct address *address)
 	pthread_rwlock_unlock(&net->spare_lock);
 }
 
-static void note_peer(struct connection *connection)
-{
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
-
-	connection->peer = (uid_t)-1;
-	if (connection->local &&
-	    getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-		connection->peer = peer.uid;
-}
-
 static void add(struct address *address, int fd)
 {
 	struct net *net = address->net;
@@ -334,13 +323,12 @@ static void add(struct address *address, int fd)
 		refuse(fd, "the server has its most connections");
 		return;
 	}
-	connection = connection_new(net, fd, address->local);
+	connection = connection_new(net, fd);
 	if (!connection) {
 		refuse(fd, "the server has no memory");
 		return;
 	}
 	counter_add(COUNTER_ACCEPTED, 1);
-	note_peer(connection);
 	log_info("conn=%lu accepted on %s", (unsigned long)connection->id, address->text);
 	/* The first request has often arrived by now. */
 	event_begin(connection, net->config.form == NET_MULTI ? EPOLLIN : 0);

@@ -65,7 +65,7 @@ static void clear(struct connection *connection)
 	memset((char *)connection + start, 0, sizeof(*connection) - start);
 }
 
-struct connection *connection_new(struct net *net, int fd, bool local)
+struct connection *connection_new(struct net *net, int fd)
 {
 	struct connection *connection = slab_alloc(connections);
 
@@ -74,7 +74,6 @@ struct connection *connection_new(struct net *net, int fd, bool local)
 	clear(connection);
 	connection->fd = fd;
 	connection->net = net;
-	connection->local = local;
 	connection->id = atomic_fetch_add(&net->next_id, 1) + 1;
 	atomic_store(&connection->active_at, clock_seconds());
 	connection->epoll = net->epolls[atomic_fetch_add(&net->next_epoll, 1) % net->epoll_count];

@@ -30,8 +30,6 @@ struct connection {
 	int epoll; /* the instance that watches it */
 	struct net *net;
 	uint64_t id;
-	uid_t peer; /* ldapi: the client's user */
-	bool local; /* ldapi */
 
 	_Atomic uint32_t active_at;  /* seconds: the last message */
 	_Atomic uint32_t

@@ -99,7 +99,7 @@ int output_stop(void);
 
 /* connection.c. Both functions return a connection with a reference for the caller.
  * connection_find() returns NULL if the descriptor has another connection, or none. */
-struct connection *connection_new(struct net *net, int fd, bool local);
+struct connection *connection_new(struct net *net, int fd);
 /* Whether operations or output are unfinished; the caller holds the lock. */
 bool connection_busy(const struct connection *connection);
 struct connection *connection_find(struct net *net, unsigned fd, uint32_t generation);

@@ -198,9 +198,7 @@ bool password_entry_unsupported(const struct dirsrv_entry *entry)
 	return false;
 }
 
-/* --- bind: anonymous, simple, and EXTERNAL for the own user on ldapi ------------------------ */
-
-#define MECHANISM "EXTERNAL"
+/* --- bind: anonymous and simple -------------------------------------------------------------- */
 
 static void bound(struct operation *operation, struct identity *identity)
 {
@@ -284,34 +282,6 @@ static void bind_simple(struct operation *operation)
 		operation_result(operation, LDAP_INVALID_CREDENTIALS, NULL);
 }
 
-/* An authorization identity (RFC 4513, 5.2.1.8) that a client asks for must be the one that it
- * gets. */
-static bool asks_for_root(const struct operation *operation)
-{
-	struct dirsrv_bytes id = operation->request->bind.credentials;
-
-	if (!id.length)
-		return true;
-	if (id.length < 3 || memcmp(id.data, "dn:", 3) != 0)
-		return false;
-	id.data = (const char *)id.data + 3;
-	id.length -= 3;
-	return is_root(operation, id);
-}
-
-/* The server's own user, who could read and change the database anyway, is the root DN. */
-static void bind_external(struct operation *operation)
-{
-	const struct settings *settings = operation->settings;
-	struct dirsrv_bytes dn = {.data = settings->root_dn, .length = strlen(settings->root_dn)};
-
-	if (operation->connection->local && operation->connection->peer == geteuid() && dn.length &&
-	    asks_for_root(operation))
-		bind_as(operation, dn, true);
-	else
-		operation_result(operation, LDAP_INVALID_CREDENTIALS, NULL);
-}
-
 void bind_run(struct operation *operation)
 {
 	const struct bind_request *bind = &operation->request->bind;
@@ -321,9 +291,6 @@ void bind_run(struct operation *operation)
 				 "only LDAP version 3 is supported");
 	else if (bind->simple)
 		bind_simple(operation);
-	else if (request_bytes_equal(bind->mechanism, MECHANISM))
-		bind_external(operation);
 	else
-		operation_result(operation, LDAP_AUTH_METHOD_NOT_SUPPORTED,
-				 "accepted: simple, and EXTERNAL on ldapi");
+		operation_result(operation, LDAP_AUTH_METHOD_NOT_SUPPORTED, "accepted: simple");
 }

@@ -159,7 +159,7 @@ void operation_answer(struct operation *operation, struct response *response)
 	struct connection *connection = operation->connection;
 
 	put_number(operation->pb, SLAPI_RESULT_CODE, response->code);
-	put_number(operation->pb, SLAPI_NENTRIES, (int)operation->search.page_sent);
+	put_number(operation->pb, SLAPI_NENTRIES, (int)operation->search.sent);
 	if (begin_answer(operation))
 		send_response(operation, response);
 	dirsrv_operation_advance(operation->self, DIRSRV_OPERATION_DONE);

@@ -34,10 +34,9 @@ void identity_put(struct identity *identity);
 struct search_progress {
 	uint64_t after_id;
 	uint64_t deadline_ns;
-	unsigned long sent;     /* entries, in this page and in those before */
-	unsigned long page_sent; /* entries in this page */
+	unsigned long sent; /* entries */
 	unsigned long candidates;
-	bool parked, page_full, size_exceeded;
+	bool parked, size_exceeded;
 	bool started;
 	/* Of the entries that the server makes up: whether the base is one, and whether one of them
 	 * had no memory. */

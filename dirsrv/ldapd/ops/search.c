@@ -4,7 +4,7 @@
  *
  * A search whose client does not read stops after an entry and is parked: its connection keeps
  * it until output was sent, and its thread serves other clients. Then it goes on behind the
- * last entry, as a page of a paged search does.
+ * last entry.
  */
 #include "ops/internal.h"
 
@@ -121,22 +121,11 @@ struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsr
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* The cookie of paged results: where the next page begins, and how many entries came before it. */
-struct page_cookie {
-	uint64_t after_id;
-	uint64_t sent;
-};
-
 static unsigned long least(unsigned long a, unsigned long b)
 {
 	if (!a || !b)
 		return a | b;
 	return a < b ? a : b;
-}
-
-static bool is_paged(const struct operation *operation)
-{
-	return operation->request->controls.present & CONTROL_PAGED;
 }
 
 /* --- entries --------------------------------------------------------------------------------- */
@@ -172,13 +161,8 @@ static enum backend_next take_entry(struct dirsrv_entry *entry, void *arg)
 		progress->size_exceeded = true;
 		return BACKEND_STOP;
 	}
-	if (is_paged(operation) && progress->page_sent == operation->request->controls.page_size) {
-		progress->page_full = true;
-		return BACKEND_STOP;
-	}
 	progress->after_id = dirsrv_entry_id(entry);
 	progress->sent++;
-	progress->page_sent++;
 	switch (send_entry(operation, entry)) {
 	case CONNECTION_SENT:
 		return BACKEND_CONTINUE;
@@ -214,41 +198,19 @@ static bool park(struct operation *operation)
 
 static void finish(struct operation *operation, struct backend_result *result)
 {
-	struct search_progress *progress = &operation->search;
-	struct page_cookie cookie = {.after_id = progress->after_id, .sent = progress->sent};
 	struct response response = {
 		.code = result->code,
 		.matched = result->matched,
 		.message = result->message,
-		.paged = is_paged(operation),
 	};
 
 	operation_log_fault(operation, result);
-	if (progress->size_exceeded)
+	if (operation->search.size_exceeded)
 		response.code = LDAP_SIZELIMIT_EXCEEDED;
-	if (progress->page_full) {
-		response.cookie.data = &cookie;
-		response.cookie.length = sizeof(cookie);
-	}
 	operation_answer(operation, &response);
 }
 
 /* --- the beginning ------------------------------------------------------------------------------ */
-
-static bool read_cookie(struct operation *operation)
-{
-	const struct request_controls *controls = &operation->request->controls;
-	struct page_cookie cookie;
-
-	if (!is_paged(operation) || !controls->cookie.length)
-		return true;
-	if (controls->cookie.length != sizeof(cookie))
-		return false;
-	memcpy(&cookie, controls->cookie.data, sizeof(cookie));
-	operation->search.after_id = cookie.after_id;
-	operation->search.sent = cookie.sent;
-	return true;
-}
 
 /* Returns false if the operation is over. */
 static bool begin(struct operation *operation)
@@ -260,19 +222,6 @@ static bool begin(struct operation *operation)
 		return false;
 	if (!access_read(operation)) {
 		access_refuse(operation);
-		return false;
-	}
-	if (!read_cookie(operation)) {
-		operation_result(operation, LDAP_UNWILLING_TO_PERFORM,
-				 "the cookie of paged results is not one of this server");
-		return false;
-	}
-	/* A client that asks for a page of no entries gives the search up (RFC 2696). */
-	if (is_paged(operation) && !operation->request->controls.page_size &&
-	    operation->request->controls.cookie.length) {
-		struct backend_result result = {.code = LDAP_SUCCESS};
-
-		finish(operation, &result);
 		return false;
 	}
 	if (seconds)

@@ -119,7 +119,7 @@ static void send_if_wanted(struct draft *draft, struct dirsrv_entry *entry)
 		return;
 	if (filter_matches(search->filter, entry) != FILTER_TRUE)
 		return;
-	progress->size_exceeded = limit && progress->page_sent == limit;
+	progress->size_exceeded = limit && progress->sent == limit;
 	if (progress->size_exceeded)
 		return;
 	bytes = select_entry(operation, entry, root_dse ? "" : draft->dn);
@@ -127,7 +127,7 @@ static void send_if_wanted(struct draft *draft, struct dirsrv_entry *entry)
 	if (!bytes.data)
 		return;
 	connection_send(operation->connection, bytes.data, bytes.length, true);
-	progress->page_sent++;
+	progress->sent++;
 	counter_add(COUNTER_ENTRIES, 1);
 }
 
@@ -283,18 +283,8 @@ void monitor_each(struct operation *operation)
 #define FEATURE_OPERATIONAL "1.3.6.1.4.1.4203.1.5.1" /* RFC 3673: "+" */
 #define FEATURE_TRUE_FALSE "1.3.6.1.4.1.4203.1.5.3"  /* RFC 4526: (&) and (|) */
 
-static void add_all(struct draft *draft, const char *type, const char *const *values)
-{
-	for (; *values; values++)
-		draft_text(draft, type, *values);
-}
-
 static void send_root_dse(struct operation *operation)
 {
-	static const char *const controls[] = {LDAP_CONTROL_PAGEDRESULTS, LDAP_CONTROL_MANAGEDSAIT,
-					       NULL};
-	static const char *const extensions[] = {LDAP_EXOP_WHO_AM_I, NULL};
-	static const char *const features[] = {FEATURE_OPERATIONAL, FEATURE_TRUE_FALSE, NULL};
 	struct draft draft;
 	const char *suffix = backend_suffix(operation->server->backend);
 
@@ -303,11 +293,10 @@ static void send_root_dse(struct operation *operation)
 	if (suffix)
 		draft_text(&draft, "namingContexts", suffix);
 	draft_text(&draft, "supportedLDAPVersion", "3");
-	add_all(&draft, "supportedControl", controls);
-	add_all(&draft, "supportedExtension", extensions);
-	add_all(&draft, "supportedFeatures", features);
-	if (operation->connection->local)
-		draft_text(&draft, "supportedSASLMechanisms", "EXTERNAL");
+	draft_text(&draft, "supportedControl", LDAP_CONTROL_MANAGEDSAIT);
+	draft_text(&draft, "supportedExtension", LDAP_EXOP_WHO_AM_I);
+	draft_text(&draft, "supportedFeatures", FEATURE_OPERATIONAL);
+	draft_text(&draft, "supportedFeatures", FEATURE_TRUE_FALSE);
 	draft_text(&draft, "monitorContext", MONITOR_DN);
 	draft_text(&draft, "vendorName", "libslab");
 	draft_text(&draft, "vendorVersion", slab_version());
@@ -370,7 +359,6 @@ bool virtual_search(struct operation *operation)
 	} else if (operation->search.size_exceeded) {
 		response.code = LDAP_SIZELIMIT_EXCEEDED;
 	}
-	response.paged = operation->request->controls.present & CONTROL_PAGED;
 	operation_answer(operation, &response);
 	return true;
 }

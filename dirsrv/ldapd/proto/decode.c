@@ -47,59 +47,24 @@ bool request_bytes_equal(struct dirsrv_bytes bytes, const char *text)
 
 /* --- controls: an unknown one matters only if it is critical -------------------------------- */
 
-/* The value of a control is an OCTET STRING with BER in it, which is entered like a
- * constructed element. */
-static bool decode_paged(struct decoder *decoder)
-{
-	struct request_controls *controls = &decoder->request->controls;
-	struct reader *reader = &decoder->reader;
-	size_t value, outer;
-
-	return reader_enter(reader, LBER_OCTETSTRING, &value) &&
-	       reader_enter(reader, LBER_SEQUENCE, &outer) &&
-	       reader_number(reader, LBER_INTEGER, &controls->page_size) &&
-	       reader_bytes(reader, LBER_OCTETSTRING, &controls->cookie) &&
-	       reader_leave(reader, outer) && reader_leave(reader, value);
-}
-
-/* The value of a control that has none, or that the server does not know. */
-static bool skip_value(struct decoder *decoder)
-{
-	struct dirsrv_bytes value;
-
-	return !reader_more(&decoder->reader) ||
-	       reader_bytes(&decoder->reader, LBER_OCTETSTRING, &value);
-}
-
-static bool decode_control_value(struct decoder *decoder, struct dirsrv_bytes type, bool critical)
-{
-	struct request_controls *controls = &decoder->request->controls;
-	bool search = decoder->request->tag == LDAP_REQ_SEARCH;
-
-	if (search && request_bytes_equal(type, LDAP_CONTROL_PAGEDRESULTS)) {
-		controls->present |= CONTROL_PAGED;
-		return decode_paged(decoder);
-	}
-	if (request_bytes_equal(type, LDAP_CONTROL_MANAGEDSAIT))
-		controls->present |= CONTROL_MANAGE_DSA_IT;
-	else if (critical)
-		decode_refuse(decoder, LDAP_UNAVAILABLE_CRITICAL_EXTENSION,
-			      "a critical control is not supported");
-	return skip_value(decoder);
-}
-
 static bool decode_control(struct decoder *decoder)
 {
 	struct reader *reader = &decoder->reader;
-	struct dirsrv_bytes type;
+	struct dirsrv_bytes type, value;
 	bool critical = false;
 	size_t outer;
 
-	return reader_enter(reader, LBER_SEQUENCE, &outer) &&
-	       reader_bytes(reader, LBER_OCTETSTRING, &type) &&
-	       (reader_next_tag(reader) != LBER_BOOLEAN ||
-		reader_boolean(reader, LBER_BOOLEAN, &critical)) &&
-	       decode_control_value(decoder, type, critical) && reader_leave(reader, outer);
+	if (!reader_enter(reader, LBER_SEQUENCE, &outer) ||
+	    !reader_bytes(reader, LBER_OCTETSTRING, &type) ||
+	    (reader_next_tag(reader) == LBER_BOOLEAN &&
+	     !reader_boolean(reader, LBER_BOOLEAN, &critical)) ||
+	    (reader_more(reader) && !reader_bytes(reader, LBER_OCTETSTRING, &value)))
+		return false;
+	/* RFC 3296: there are no referrals to follow. */
+	if (critical && !request_bytes_equal(type, LDAP_CONTROL_MANAGEDSAIT))
+		decode_refuse(decoder, LDAP_UNAVAILABLE_CRITICAL_EXTENSION,
+			      "a critical control is not supported");
+	return reader_leave(reader, outer);
 }
 
 bool decode_controls(struct decoder *decoder)
@@ -167,6 +132,7 @@ static bool decode_bind(struct decoder *decoder)
 {
 	struct bind_request *bind = &decoder->request->bind;
 	struct reader *reader = &decoder->reader;
+	struct dirsrv_bytes mechanism;
 	size_t outer;
 
 	if (!reader_number(reader, LBER_INTEGER, &bind->version) ||
@@ -176,7 +142,7 @@ static bool decode_bind(struct decoder *decoder)
 	if (bind->simple)
 		return reader_bytes(reader, LDAP_AUTH_SIMPLE, &bind->credentials);
 	if (!reader_enter(reader, LDAP_AUTH_SASL, &outer) ||
-	    !reader_bytes(reader, LBER_OCTETSTRING, &bind->mechanism))
+	    !reader_bytes(reader, LBER_OCTETSTRING, &mechanism))
 		return false;
 	if (reader_more(reader) && !reader_bytes(reader, LBER_OCTETSTRING, &bind->credentials))
 		return false;

@@ -25,24 +25,11 @@
 				     * attribute of each entry */
 #define REQUEST_ITEMS_MAX (1u << 18) /* values, or modifications */
 
-/* The controls that the server knows, as bits. */
-enum request_control {
-	CONTROL_PAGED = 1 << 0,        /* RFC 2696 */
-	CONTROL_MANAGE_DSA_IT = 1 << 1, /* RFC 3296: there are no referrals to follow */
-};
-
-struct request_controls {
-	unsigned present; /* bits of enum request_control */
-	uint32_t page_size;
-	struct dirsrv_bytes cookie;
-};
-
 struct bind_request {
 	uint32_t version;
 	bool simple;                    /* otherwise SASL */
 	struct dirsrv_bytes dn;
 	struct dirsrv_bytes credentials; /* the password */
-	struct dirsrv_bytes mechanism;   /* of SASL */
 };
 
 struct search_request {
@@ -90,7 +77,6 @@ struct request {
 	/* LDAP_SUCCESS, or the result that refuses this request, and why. */
 	int code;
 	const char *message;
-	struct request_controls controls;
 	union {
 		struct bind_request bind;
 		struct search_request search;

@@ -120,23 +120,6 @@ uint32_t response_tag(uint32_t request_tag)
 	}
 }
 
-static void put_paged(BerElement *ber, const struct response *response)
-{
-	struct berval value = {0};
-	BerElement *inner = ber_alloc_t(LBER_USE_DER);
-
-	if (!inner ||
-	    ber_printf(inner, "{io}", 0, response->cookie.data ? response->cookie.data : "",
-		       (ber_len_t)response->cookie.length) == -1 ||
-	    ber_flatten2(inner, &value, 0) == -1)
-		encoder.failed = true;
-	else
-		check(ber_printf(ber, "t{{sO}}", LDAP_TAG_CONTROLS, LDAP_CONTROL_PAGEDRESULTS,
-				 &value));
-	if (inner)
-		ber_free(inner, 1);
-}
-
 struct dirsrv_bytes response_encode(const struct response *response)
 {
 	BerElement *ber = begin();
@@ -152,8 +135,6 @@ struct dirsrv_bytes response_encode(const struct response *response)
 		check(ber_printf(ber, "to", LDAP_TAG_EXOP_RES_VALUE, response->value.data,
 				 (ber_len_t)response->value.length));
 	check(ber_printf(ber, "N}"));
-	if (response->paged)
-		put_paged(ber, response);
 	check(ber_printf(ber, "N}"));
 	return finish();
 }

@@ -23,9 +23,6 @@ struct response {
 	const char *message; /* diagnostic message; NULL: none */
 	const char *name;    /* extended response: the OID, or NULL */
 	struct dirsrv_bytes value; /* of an extended response, if data is not NULL */
-	/* Search result done: the control of paged results. */
-	bool paged;
-	struct dirsrv_bytes cookie;
 };
 
 /* response_start: set up encoding for the process, before the first thread encodes. */

@@ -13,7 +13,6 @@ import sys
 import time
 
 import ldap
-from ldap.controls import SimplePagedResultsControl
 
 import server
 from server import (PASSWORD, ROOT, SUFFIX, Server, answers, client, connect, element, message, message_end, monitored, number,
@@ -246,22 +245,6 @@ def more_operations_than_allowed_are_busy(program, form):
         stream.close()
 
 
-def pages_have_all_entries(program, form):
-    people = server.LDIF + "".join(person(i) for i in range(250))
-    with Server(program, "--listener", form, ldif=people) as running:
-        connection, names, cookie = client(running), [], ""
-        while True:
-            control = SimplePagedResultsControl(True, size=100, cookie=cookie)
-            pending = connection.search_ext(SUFFIX, ldap.SCOPE_SUBTREE, serverctrls=[control])
-            _, found, _, controls = connection.result3(pending)
-            names += [dn for dn, _ in found]
-            cookie = controls[0].cookie
-            if not cookie:
-                break
-            assert len(found) == 100
-        assert len(names) == len(set(names)) == 253, len(names)
-
-
 def a_size_limit_gives_that_many_entries(program, form):
     people = server.LDIF + "".join(person(i) for i in range(20))
     with Server(program, "--listener", form, ldif=people) as running:
@@ -383,7 +366,6 @@ TESTS = [
     thousands_of_idle_connections_cost_their_objects,
     without_descriptors_clients_are_refused,
     more_operations_than_allowed_are_busy,
-    pages_have_all_entries,
     a_size_limit_gives_that_many_entries,
     a_search_can_be_abandoned,
     a_stop_disconnects_clients_with_a_notice,

@@ -11,7 +11,6 @@ import threading
 
 import ldap
 import ldap.modlist
-from ldap.controls import SimplePagedResultsControl
 
 import server
 from server import PASSWORD, ROOT, SUFFIX, Server, element, message, number, person, search, until
@@ -71,15 +70,6 @@ def searches(running, _name):
     connection.unbind_s()
 
 
-def reads_some_pages(running, _name):
-    """The second page is never asked for."""
-    connection = client(running)
-    control = SimplePagedResultsControl(True, size=5, cookie="")
-    pending = connection.search_ext(SUFFIX, ldap.SCOPE_SUBTREE, serverctrls=[control])
-    assert connection.result3(pending)[3][0].cookie
-    connection.unbind_s()
-
-
 def fails_to_bind(running, _name):
     refused(ldap.INVALID_CREDENTIALS, client, running, "uid=ann," + PEOPLE, "wrong")
     refused(ldap.INVALID_CREDENTIALS, client, running, "cn=absent," + SUFFIX, "wrong")
@@ -107,7 +97,7 @@ def goes_away(running, _name):
         stream.close()
 
 
-KINDS = [changes_an_entry, searches, reads_some_pages, fails_to_bind, abandons,
+KINDS = [changes_an_entry, searches, fails_to_bind, abandons,
          goes_away]
 
 
