@@ -28,24 +28,10 @@
 #define SIZE_OF_TEXT_COPY POINTER_SIZE
 #define SIZE_OF_ADDRESS ADDRESS_SIZE
 
-/* Parts in the order of the table. */
-enum part_of_table {
-#define PBLOCK_PART(part) TABLE_PART_##part,
-#define PBLOCK_END(part)
-#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)
-#include PBLOCK_PARAMETERS_DEF
-};
-_Static_assert((int)TABLE_PART_top == (int)PART_top, "the first");
-_Static_assert((int)TABLE_PART_operation == (int)PART_operation, "the second");
-
-#undef PBLOCK_PART
-#undef PBLOCK_END
-#undef PBLOCK_PARAMETER
 #define PBLOCK_PART(part)
 #define PBLOCK_END(part)
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
-	{number,         "SLAPI_" #name,    KIND_##kind, GROUP_##group,                            \
-	 SIZE_OF_##kind, TABLE_PART_##part, preset},
+	{number, "SLAPI_" #name, KIND_##kind, GROUP_##group, SIZE_OF_##kind, preset},
 
 const struct parameter parameters[] = {
 #include PBLOCK_PARAMETERS_DEF

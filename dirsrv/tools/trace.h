@@ -33,9 +33,6 @@ enum group {
 	GROUPS
 };
 
-/* Parts of this library's pblock. The others are behind pointers in `rare`. */
-enum part { PART_top, PART_operation, PART_FIRST_RARE };
-
 /* Type and ownership of a value. */
 enum kind {
 	KIND_POINTER,
@@ -55,7 +52,6 @@ struct parameter {
 	enum kind kind;
 	enum group group;
 	size_t size;   /* bytes of the value in a pblock */
-	unsigned part; /* of this library's pblock */
 	int preset;    /* the default of an int */
 };
 
