@@ -236,7 +236,7 @@ class Load:
                 "--seconds", f"{seconds:g}", *options]
 
     def show(self, server, seconds):
-        """A run with its progress and its table on the terminal."""
+        """A run with its table on the terminal."""
         with running(self.command(server, seconds), None) as process:
             status = process.wait()
         if status:

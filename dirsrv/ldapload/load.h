@@ -32,8 +32,7 @@ struct tally {
 	uint64_t last_ns;        /* when the last measured one was answered */
 	struct outcome outcomes[OUTCOMES_MAX];
 	unsigned outcome_count;
-	/* For the progress; read by another thread. */
-	atomic_ulong done, unexpected;
+	uint64_t unexpected;
 };
 
 /* tally_outcome: count how an operation ended; `text` may be NULL and need not end with NUL. */

@@ -20,7 +20,6 @@
 
 #define EXIT_USAGE 2
 #define ERROR_BYTES 512
-#define STEP_NS (NS_PER_SECOND / 5) /* of the progress line */
 #define MORE_DESCRIPTORS 32
 
 static struct load load;
@@ -73,52 +72,6 @@ static void start_workers(struct worker *workers, const struct args *args)
 	}
 }
 
-/* ---- progress ---- */
-
-struct sight {
-	uint64_t done, unexpected;
-};
-
-static struct sight look(const struct worker *workers)
-{
-	struct sight sight = {0};
-
-	for (unsigned i = 0; i < load.args->threads; i++) {
-		sight.done += atomic_load_explicit(&workers[i].tally.done, memory_order_relaxed);
-		sight.unexpected +=
-			atomic_load_explicit(&workers[i].tally.unexpected, memory_order_relaxed);
-	}
-	return sight;
-}
-
-/* The line, until the run is over; then, or after a signal, the threads end by themselves. */
-static void show_progress(const struct worker *workers)
-{
-	const struct args *args = load.args;
-	struct timespec step = {0, (long)STEP_NS};
-	double begin = (double)load_now_ns();
-	uint64_t before = 0;
-	bool over = false;
-
-	while (!over && !atomic_load_explicit(&load.stop, memory_order_relaxed)) {
-		double elapsed = ((double)load_now_ns() - begin) / (double)NS_PER_SECOND;
-		struct sight sight = look(workers);
-		double rate = (double)(sight.done - before) * NS_PER_SECOND / STEP_NS;
-		uint64_t left = atomic_load_explicit(&load.budget, memory_order_relaxed);
-
-		if (args->operations)
-			report_progress(stderr, (double)(args->operations - left),
-					(double)args->operations, rate, sight.unexpected);
-		else
-			report_progress(stderr, elapsed, args->warm_up + args->seconds, rate,
-					sight.unexpected);
-		before = sight.done;
-		over = args->operations ? left == 0 : elapsed >= args->warm_up + args->seconds;
-		nanosleep(&step, NULL);
-	}
-	report_progress_end(stderr);
-}
-
 /* ---- the run ---- */
 
 /* The measured time ends at the end of the run, or with its last answer if there is no such time
@@ -147,8 +100,6 @@ static int run(const struct args *args)
 	prepare(args);
 	idle_open(&idle, &load.server, args->idle, args->timeout);
 	start_workers(workers, args);
-	if (isatty(STDERR_FILENO))
-		show_progress(workers);
 	for (unsigned i = 0; i < args->threads; i++) {
 		worker_join(&workers[i]);
 		tally_merge(&total, &workers[i].tally);

@@ -99,7 +99,7 @@ void tally_outcome(struct tally *tally, enum kind kind, int code, bool unexpecte
 		outcome->text[length] = '\0';
 	}
 	if (unexpected)
-		atomic_fetch_add_explicit(&tally->unexpected, count, memory_order_relaxed);
+		tally->unexpected += count;
 }
 
 void tally_merge(struct tally *tally, const struct tally *from)
@@ -140,7 +140,6 @@ const char *tally_code_name(int code)
 /* --- output: a line for each kind of operations, and the outcomes --------------------------- */
 
 #define US 1e3 /* ns */
-#define BAR 30
 
 static const struct percentile {
 	const char *name;
@@ -315,25 +314,4 @@ void report_print(FILE *out, const struct results *results)
 		print_json(out, results);
 	else
 		print_table(out, results);
-}
-
-/* ---- progress ---- */
-
-void report_progress(FILE *out, double done, double total, double rate, uint64_t unexpected)
-{
-	double share = done < total ? done / total : 1;
-	char bar[BAR + 1];
-
-	memset(bar, '-', BAR);
-	memset(bar, '#', (size_t)(share * BAR));
-	bar[BAR] = '\0';
-	fprintf(out, "\r[%s] %3.0f %%  %9.0f op/s  %llu unexpected\033[K", bar, share * 100, rate,
-		(unsigned long long)unexpected);
-	fflush(out);
-}
-
-void report_progress_end(FILE *out)
-{
-	fputs("\r\033[K", out);
-	fflush(out);
 }

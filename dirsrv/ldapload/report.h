@@ -46,9 +46,4 @@ uint64_t report_unexpected(const struct results *results);
 /* report_print: as a table, or as JSON. */
 void report_print(FILE *out, const struct results *results);
 
-/* report_progress: one line, drawn over the last one: what is done of `total` seconds or
- * operations. report_progress_end: remove it. */
-void report_progress(FILE *out, double done, double total, double rate, uint64_t unexpected);
-void report_progress_end(FILE *out);
-
 #endif /* LDAPLOAD_REPORT_H */

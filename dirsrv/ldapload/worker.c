@@ -199,7 +199,6 @@ void operation_answered(struct session *session, struct flight *flight, const st
 		owe(worker, flight->number);
 	if (good && flight->measured)
 		count(worker, flight, now_ns);
-	atomic_fetch_add_explicit(&worker->tally.done, 1, memory_order_relaxed);
 	*flight = session->flights[--session->flying];
 	worker->flying--;
 }
