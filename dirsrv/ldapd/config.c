@@ -22,11 +22,9 @@
 
 enum kind {
 	KIND_NUMBER,  /* unsigned, from min to max */
-	KIND_LONG,    /* unsigned long */
-	KIND_BYTES,   /* uint64_t, with K, M or G */
-	KIND_SIZE,    /* size_t, with K, M or G */
+	KIND_LONG,    /* uint64_t, unsigned long or size_t */
+	KIND_BYTES,   /* the same, with K, M or G */
 	KIND_BOOLEAN, /* bool: TRUE or FALSE */
-	KIND_TEXT,    /* char[], `max` bytes */
 	KIND_OTHER,   /* a function */
 };
 
@@ -74,8 +72,7 @@ static const char *set_write_access(struct config *config, const char *value)
 
 static const char *set_log(struct config *config, const char *value)
 {
-	return log_level_parse(value, &config->log_level) ? NULL
-							  : "error, warning, notice, info or debug";
+	return log_level_parse(value, &config->log_level) ? NULL : "error, warning, notice or info";
 }
 
 static const char *add_text(char *list, unsigned max, unsigned *count, size_t size,
@@ -131,6 +128,14 @@ static const char *set_root_password(struct config *config, const char *value)
 	return NULL;
 }
 
+static const char *set_db(struct config *config, const char *value)
+{
+	if (strlen(value) >= sizeof(config->db))
+		return "up to 255 bytes";
+	memcpy(config->db, value, strlen(value) + 1);
+	return NULL;
+}
+
 static const char *set_accept_delay(struct config *config, const char *value)
 {
 	unsigned every, ms;
@@ -152,15 +157,12 @@ static const char *set_index(struct config *config, const char *value)
 /* --- the table --------------------------------------------------------------------------------- */
 
 #define PLACE(member) offsetof(struct config, member)
-#define TEXT(name, member)                                                                         \
-	{name, KIND_TEXT, PLACE(member), 0, sizeof(((struct config *)0)->member), NULL}
 
 static const struct attribute attributes[] = {
 	{"listen", KIND_OTHER, 0, 0, 0, set_listen},
 	{"listener", KIND_OTHER, 0, 0, 0, set_listener},
 	{"threads", KIND_NUMBER, PLACE(threads), 1, NET_THREADS_MAX, NULL},
-	{"listeners", KIND_NUMBER, PLACE(listeners), 1, NET_LISTENERS_MAX, NULL},
-	TEXT("db", db),
+	{"db", KIND_OTHER, 0, 0, 0, set_db},
 	{"fsync", KIND_BOOLEAN, PLACE(fsync), 0, 0, NULL},
 	{"cacheBytes", KIND_BYTES, PLACE(cache_bytes), 64 * KIB, UINT64_MAX, NULL},
 	{"mapLimit", KIND_BYTES, PLACE(map_limit), 1 * MIB, UINT64_MAX, NULL},
@@ -178,8 +180,8 @@ static const struct attribute attributes[] = {
 	{"maxOperations", KIND_NUMBER, PLACE(settings.operations_in_all), 1, 1000000, NULL},
 	{"maxConnectionOperations", KIND_NUMBER, PLACE(settings.operations_per_connection), 1,
 	 100000, NULL},
-	{"maxPduBytes", KIND_SIZE, PLACE(settings.net.pdu_max), 256, 1024 * MIB, NULL},
-	{"maxOutputBytes", KIND_SIZE, PLACE(settings.net.output_max), 4096, 1024 * MIB, NULL},
+	{"maxPduBytes", KIND_BYTES, PLACE(settings.net.pdu_max), 256, 1024 * MIB, NULL},
+	{"maxOutputBytes", KIND_BYTES, PLACE(settings.net.output_max), 4096, 1024 * MIB, NULL},
 	{"idleSeconds", KIND_NUMBER, PLACE(settings.net.idle_seconds), 0, 86400, NULL},
 	{"requestSeconds", KIND_NUMBER, PLACE(settings.net.request_seconds), 0, 86400, NULL},
 	{"writeSeconds", KIND_NUMBER, PLACE(settings.net.write_seconds), 0, 86400, NULL},
@@ -259,7 +261,7 @@ static bool set_boolean(const char *value, bool *place)
 
 static bool set_number(const struct attribute *attribute, const char *value, void *place)
 {
-	bool units = attribute->kind == KIND_BYTES || attribute->kind == KIND_SIZE;
+	bool units = attribute->kind == KIND_BYTES;
 	uint64_t number;
 
 	if (!parse_number(value, units, attribute->min, attribute->max, &number))
@@ -271,14 +273,6 @@ static bool set_number(const struct attribute *attribute, const char *value, voi
 	return true;
 }
 
-static bool set_text(const struct attribute *attribute, const char *value, char *place)
-{
-	if (strlen(value) >= attribute->max)
-		return false;
-	memcpy(place, value, strlen(value) + 1);
-	return true;
-}
-
 static bool set_value(struct config *config, const struct attribute *attribute, const char *value,
 		      char *accepted, size_t size)
 {
@@ -286,9 +280,6 @@ static bool set_value(struct config *config, const struct attribute *attribute, 
 	const char *other;
 
 	switch (attribute->kind) {
-	case KIND_TEXT:
-		snprintf(accepted, size, "up to %lu bytes", (unsigned long)attribute->max - 1);
-		return set_text(attribute, value, place);
 	case KIND_BOOLEAN:
 		snprintf(accepted, size, "TRUE or FALSE");
 		return set_boolean(value, place);
@@ -299,9 +290,7 @@ static bool set_value(struct config *config, const struct attribute *attribute, 
 	default:
 		snprintf(accepted, size, "a whole number from %lu to %lu%s",
 			 (unsigned long)attribute->min, (unsigned long)attribute->max,
-			 attribute->kind == KIND_BYTES || attribute->kind == KIND_SIZE
-				 ? ", or one with K, M or G"
-				 : "");
+			 attribute->kind == KIND_BYTES ? ", or one with K, M or G" : "");
 		return set_number(attribute, value, place);
 	}
 }
@@ -346,25 +335,10 @@ static const char help[] =
 	"    --suffix DN         the naming context\n"
 	"    --rootDN DN, --rootPassword PASSWORD\n"
 	"                        the administrator\n"
-	"    --logLevel LEVEL    error, warning, notice (default), info or debug\n"
-	"  all:";
-
-static void print_help(void)
-{
-	size_t column = 6;
-
-	fputs(help, stdout);
-	for (unsigned i = 0; i < ATTRIBUTES; i++) {
-		column += strlen(attributes[i].name) + 1;
-		if (column > 78) {
-			fputs("\n      ", stdout);
-			column = 7 + strlen(attributes[i].name);
-		}
-		printf(" %s", attributes[i].name);
-	}
-	puts("\n\nSIGTERM stops the server. ldapd(1) describes all.\n"
-	     "Exit status: 0 stopped, 1 a failure, 2 a wrong option or setting.");
-}
+	"    --logLevel LEVEL    error, warning, notice (default) or info\n"
+	"\n"
+	"ldapd(1) describes all settings. SIGTERM stops the server.\n"
+	"Exit status: 0 stopped, 1 a failure, 2 a wrong option or setting.\n";
 
 static int wrong(const char *message)
 {
@@ -418,7 +392,7 @@ int config_parse(struct config *config, int argc, char **argv)
 	set_defaults(config);
 	for (int i = 1; i < argc && status < 0; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
-			print_help();
+			fputs(help, stdout);
 			return 0;
 		}
 		if (strncmp(argv[i], "--", 2) != 0) {

@@ -15,7 +15,6 @@ struct config {
 	bool packages; /* load the machine's package catalogue */
 	enum net_form form;
 	unsigned threads;
-	unsigned listeners; /* 0: one for three threads that wait */
 	unsigned processors; /* that the process may use */
 	char listen[NET_ADDRESSES_MAX][CONFIG_TEXT_MAX];
 	unsigned listen_count;

@@ -109,13 +109,11 @@ static unsigned pollers(void)
 	return least(config.processors + 1, (config.threads + 1) / 2);
 }
 
-/* By default three threads wait on each epoll instance: if one is held up or preempted, the others
- * serve its connections. */
+/* Three threads wait on each epoll instance: if one is held up or preempted, the others serve its
+ * connections. */
 static unsigned listeners(void)
 {
-	unsigned count = config.listeners ? config.listeners : most(pollers() / 3, 1);
-
-	return least(least(count, config.threads), NET_LISTENERS_MAX);
+	return least(most(pollers() / 3, 1), NET_LISTENERS_MAX);
 }
 
 static bool start_net(void)

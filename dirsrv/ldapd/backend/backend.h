@@ -114,7 +114,6 @@ struct backend_search {
 	struct dirsrv_bytes base; /* DN as text */
 	enum backend_scope scope;
 	struct filter *filter; /* the search calls filter_prepare(); NULL: all entries */
-	unsigned long size_limit; /* entries; 0: none. One more gives LDAP_SIZELIMIT_EXCEEDED */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none. Later: LDAP_TIMELIMIT_EXCEEDED */
 	unsigned long work_limit; /* entries to evaluate; 0: none. One more:
 				     LDAP_ADMINLIMIT_EXCEEDED */

@@ -29,7 +29,6 @@ struct walk {
 	size_t at; /* the next of ids */
 	bool scan; /* all entries by id, not ids */
 	uint64_t last; /* scan: the last id that was read */
-	unsigned long sent;
 };
 
 static uint64_t now(void)
@@ -81,11 +80,6 @@ static bool visit(struct walk *walk, struct dirsrv_entry *entry)
 	search->candidates++;
 	if (search->filter && filter_matches(search->filter, entry) != FILTER_TRUE)
 		return true;
-	if (search->size_limit && walk->sent >= search->size_limit) {
-		result_set(walk->result, LDAP_SIZELIMIT_EXCEEDED, "%s", "");
-		return false;
-	}
-	walk->sent++;
 	return search->entry(entry, search->arg) == BACKEND_CONTINUE;
 }
 

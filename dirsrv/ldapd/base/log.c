@@ -13,7 +13,7 @@
 
 static _Atomic int current_level = LOG_LEVEL_NOTICE;
 
-static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
+static const char *const names[] = {"error", "warning", "notice", "info"};
 
 void log_level_set(enum log_level level)
 {

@@ -246,7 +246,7 @@ static void refuse(int fd, const char *why)
 	counter_add(COUNTER_REFUSED, 1);
 	log_warning("a connection was refused: %s", why);
 	if (send(fd, notice, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_debug("the refused client has gone");
+		log_info("the refused client has gone");
 	close(fd);
 }
 

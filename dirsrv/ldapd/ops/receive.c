@@ -175,7 +175,6 @@ static void busy(struct connection *connection, uint32_t message_id, uint32_t ta
 		 const char *message)
 {
 	counter_add(COUNTER_BUSY, 1);
-	log_debug("conn=%lu op=%u refused: %s", (unsigned long)connection->id, message_id, message);
 	operation_refuse(connection, message_id, tag, LDAP_BUSY, message);
 }
 

@@ -151,18 +151,6 @@ TEST_F(SearchTest, LongListsOfAnIndexAreReadAsShortOnes)
 		EXPECT_EQ(count(filter), found) << filter << ": " << d.result.message;
 }
 
-TEST_F(SearchTest, OneEntryMoreThanTheLimitIsTooMuch)
-{
-	auto limit = [](unsigned long n) {
-		return [n](struct backend_search &search) { search.size_limit = n; };
-	};
-
-	EXPECT_EQ(d.search(people, BACKEND_ONE, "(uid=*)", limit(200)).size(), 200u);
-	EXPECT_EQ(d.result.code, LDAP_SUCCESS);
-	EXPECT_EQ(d.search(people, BACKEND_ONE, "(uid=*)", limit(199)).size(), 199u);
-	EXPECT_EQ(d.result.code, LDAP_SIZELIMIT_EXCEEDED);
-}
-
 TEST_F(SearchTest, TheWorkOfASearchIsLimited)
 {
 	auto limit = [](struct backend_search &search) { search.work_limit = 50; };
