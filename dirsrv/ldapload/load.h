@@ -88,9 +88,6 @@ void session_wake(struct session *session);
 /* session_flush: send what can be sent. */
 void session_flush(struct session *session);
 
-/* session_lost: count its operations with that code, close it, and connect again later. */
-void session_lost(struct session *session, int code, const char *text, size_t length);
-
 /* session_expire: lose it if an answer is later than timeout_ns. */
 void session_expire(struct session *session, uint64_t now_ns, uint64_t timeout_ns);
 
@@ -149,18 +146,11 @@ static inline uint64_t load_now_ns(void)
 void worker_start(struct worker *worker, struct load *load, unsigned first, unsigned connections);
 void worker_join(struct worker *worker);
 
-/* session_has_room: can it take an operation? worker_ready: it can, so queue it.
- * worker_take_ready: the first session in the queue that still can, or NULL. worker_sleep: call
- * session_wake() at its wake_ns. worker_over: no operation starts any more. */
-bool session_has_room(const struct session *session);
+/* worker_ready: queue a session that can take an operation. worker_sleep: call session_wake() at its
+ * wake_ns. worker_over: no operation starts any more. */
 void worker_ready(struct worker *worker, struct session *session);
-struct session *worker_take_ready(struct worker *worker);
 void worker_sleep(struct worker *worker, struct session *session);
 bool worker_over(const struct worker *worker);
-
-/* operation_start: choose an operation and append its request. `due_ns`: when it should have
- * started, which its latency counts from. */
-void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns);
 
 /* operation_answered: count the flight's result and remove the flight. */
 void operation_answered(struct session *session, struct flight *flight, const struct answer *answer,

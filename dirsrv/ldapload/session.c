@@ -38,7 +38,8 @@ static void close_session(struct session *session)
 	session->out.length = session->in.length = 0;
 }
 
-void session_lost(struct session *session, int code, const char *text, size_t length)
+/* Count its operations with that code, close it, and connect again later. */
+static void session_lost(struct session *session, int code, const char *text, size_t length)
 {
 	struct tally *tally = &session->worker->tally;
 

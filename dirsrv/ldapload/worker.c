@@ -12,7 +12,7 @@
 
 /* --- connections that can take an operation, and those that sleep --------------------------- */
 
-bool session_has_room(const struct session *session)
+static bool session_has_room(const struct session *session)
 {
 	const struct args *args = session->worker->load->args;
 
@@ -35,7 +35,7 @@ void worker_ready(struct worker *worker, struct session *session)
 	worker->ready_end = &session->next;
 }
 
-struct session *worker_take_ready(struct worker *worker)
+static struct session *worker_take_ready(struct worker *worker)
 {
 	struct session *session;
 
@@ -127,7 +127,9 @@ static void request(struct session *session, const struct flight *flight)
 		message_bind(out, flight->id, args->bind_dn, args->password);
 }
 
-void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns)
+/* Choose an operation and append its request. `due_ns`: when it should have
+ * started, which its latency counts from. */
+static void operation_start(struct session *session, uint64_t due_ns, uint64_t now_ns)
 {
 	struct worker *worker = session->worker;
 	struct flight *flight = &session->flights[session->flying++];

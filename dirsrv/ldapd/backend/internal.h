@@ -185,24 +185,8 @@ struct write {
 	struct buffer stale; /* of struct stale */
 };
 
-/* write_run: normalize the DN, call the change in a transaction, drop what is stale, and set
- * the result. The change finds the write in `arg`, as the first member of its own. */
-void write_run(struct write *write, store_change_fn *change);
-
 /* write_begin: forget an earlier attempt. */
 void write_begin(struct write *write);
-
-/* write_find: find the entry and copy its row. STORE_UNDO: there is none, and the result says so. */
-int write_find(struct write *write, struct store_txn *txn);
-
-/* write_stale: the entry of a row becomes stale. */
-int write_stale(struct write *write, const struct row *row);
-
-/* write_check_dn: whether dirsrv can name an entry so, too. STORE_UNDO: no, and the result says so. */
-int write_check_dn(struct write *write, struct dirsrv_bytes text);
-
-/* write_normal: the DN in normal form. */
-struct dirsrv_bytes write_normal(const struct write *write);
 
 /* add_entry: add an entry within a transaction, for the operation and for LDIF; write->dn and write->normal are set. STORE_UNDO: the result says why not. */
 int add_entry(struct write *write, struct store_txn *txn, const struct dirsrv_pair *pairs, size_t n,

@@ -11,7 +11,8 @@
 
 /* --- what they have in common --------------------------------------------------------------- */
 
-struct dirsrv_bytes write_normal(const struct write *write)
+/* The DN in normal form. */
+static struct dirsrv_bytes write_normal(const struct write *write)
 {
 	struct dirsrv_bytes normal = {write->normal.data, write->normal.length};
 
@@ -63,7 +64,8 @@ static int write_copy(struct write *write, struct store_txn *txn, uint64_t id)
 	return write->old.failed ? ENOMEM : STORE_CORRUPT;
 }
 
-int write_find(struct write *write, struct store_txn *txn)
+/* Find the entry and copy its row. STORE_UNDO: there is none, and the result says so. */
+static int write_find(struct write *write, struct store_txn *txn)
 {
 	struct dirsrv_bytes normal = write_normal(write);
 	uint64_t id;
@@ -77,7 +79,8 @@ int write_find(struct write *write, struct store_txn *txn)
 	return STORE_UNDO;
 }
 
-int write_stale(struct write *write, const struct row *row)
+/* The entry of a row becomes stale. */
+static int write_stale(struct write *write, const struct row *row)
 {
 	struct stale stale = {
 		.hash = bytes_hash(row->normal.data, row->normal.length),
@@ -92,7 +95,8 @@ int write_stale(struct write *write, const struct row *row)
 	return ENOMEM;
 }
 
-int write_check_dn(struct write *write, struct dirsrv_bytes text)
+/* Whether dirsrv can name an entry so, too. STORE_UNDO: no, and the result says so. */
+static int write_check_dn(struct write *write, struct dirsrv_bytes text)
 {
 	struct dirsrv_dn *dn = dirsrv_dn_make(write->backend->pool, text.data, text.length);
 
@@ -117,7 +121,9 @@ static void committed(uint64_t txn_id, void *arg)
 	}
 }
 
-void write_run(struct write *write, store_change_fn *change)
+/* Normalize the DN, call the change in a transaction, drop what is stale, and set
+ * the result. The change finds the write in `arg`, as the first member of its own. */
+static void write_run(struct write *write, store_change_fn *change)
 {
 	write->draft.result = write->result;
 	if (dn_normalize(write->dn, &write->normal))

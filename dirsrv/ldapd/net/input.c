@@ -25,7 +25,8 @@
 
 static _Thread_local unsigned char input[INPUT_BYTES + 1];
 
-struct pdu *pdu_new(size_t length)
+/* input.c: a message of this length, which is not filled yet. NULL: there is no memory. */
+static struct pdu *pdu_new(size_t length)
 {
 	struct pdu *pdu = slab_malloc(sizeof(*pdu) + length + 1);
 

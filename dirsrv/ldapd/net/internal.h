@@ -104,16 +104,10 @@ struct connection *connection_new(struct net *net, int fd);
 bool connection_busy(const struct connection *connection);
 struct connection *connection_find(struct net *net, unsigned fd, uint32_t generation);
 
-/* input.c: a message of this length, which is not filled yet. NULL: there is no memory. */
-struct pdu *pdu_new(size_t length);
-
 /* input.c: read what has arrived, and return the work that it makes. */
 struct work *connection_read(struct connection *connection);
 
-/* output.c: the caller holds the lock, or the last reference. output_append() returns false without
- * memory. output_consume: free what was sent. */
-bool output_append(struct connection *connection, const char *data, size_t length);
-void output_consume(struct connection *connection, size_t bytes);
+/* output.c: the caller holds the lock, or the last reference. */
 void output_free(struct connection *connection);
 
 /* output.c: the caller holds the lock. output_flush() returns false for an error of the socket. */
@@ -148,11 +142,6 @@ void *multi_thread(void *thread);
 
 /* threads.c. threads_start: start a thread; the caller holds threads_lock. 0; or -1 and errno. */
 int threads_start(struct net *net, void *(*run)(void *), int epoll);
-/* threads_begin: to be called first by each thread. */
-void threads_begin(struct net_thread *thread);
-/* threads_take: wait until there is an instance whose events the thread may take. Returns false when
- * the threads have to stop. */
-bool threads_take(struct net_thread *thread);
 /* With multi: wait until each thread has asked for a place. Before, net_lengthy() might find no spare
  * thread, and keep a place for minutes. */
 void threads_wait_ready(struct net *net);

@@ -79,7 +79,7 @@ void output_free(struct connection *connection)
 	connection->output_bytes = 0;
 }
 
-bool output_append(struct connection *connection, const char *data, size_t length)
+static bool output_append(struct connection *connection, const char *data, size_t length)
 {
 	struct chunk *last = connection->output_last;
 
@@ -100,7 +100,7 @@ bool output_append(struct connection *connection, const char *data, size_t lengt
 	return true;
 }
 
-void output_consume(struct connection *connection, size_t bytes)
+static void output_consume(struct connection *connection, size_t bytes)
 {
 	connection->output_bytes -= bytes;
 	while (bytes) {

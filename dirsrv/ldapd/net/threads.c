@@ -91,7 +91,8 @@ void work_queue_stop(struct work_queue *queue)
 /* The calling thread; NULL: not one of a network. */
 static _Thread_local struct net_thread *own;
 
-void threads_begin(struct net_thread *thread)
+/* To be called first by each thread. */
+static void threads_begin(struct net_thread *thread)
 {
 	own = thread;
 }
@@ -111,7 +112,9 @@ int threads_start(struct net *net, void *(*run)(void *), int epoll)
 	return 0;
 }
 
-bool threads_take(struct net_thread *thread)
+/* Wait until there is an instance whose events the thread may take. Returns false when
+ * the threads have to stop. */
+static bool threads_take(struct net_thread *thread)
 {
 	struct net *net = thread->net;
 	bool stopping;

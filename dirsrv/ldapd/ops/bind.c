@@ -18,7 +18,8 @@
 
 #define PASSWORD_TYPE "userPassword"
 
-bool dn_same(const struct operation *operation, struct dirsrv_bytes a, const char *b)
+/* Whether two texts are the same DN. */
+static bool dn_same(const struct operation *operation, struct dirsrv_bytes a, const char *b)
 {
 	struct dirsrv_entry_pool *pool = backend_pool(operation->server->backend);
 	struct dirsrv_dn *one = dirsrv_dn_make(pool, a.data, a.length);
@@ -151,7 +152,9 @@ static bool has_scheme(struct dirsrv_bytes stored)
 	return stored.length && text[0] == '{' && memchr(text, '}', stored.length);
 }
 
-bool password_matches(struct dirsrv_bytes stored, struct dirsrv_bytes password)
+/* Whether a password is the one that a stored value stands for: {CRYPT}…, or
+ * the password itself. */
+static bool password_matches(struct dirsrv_bytes stored, struct dirsrv_bytes password)
 {
 	const char *text = stored.data;
 	size_t scheme = strlen(SCHEME_CRYPT);
@@ -173,7 +176,8 @@ static const struct dirsrv_value *first_password(const struct dirsrv_entry *entr
 	return attribute ? dirsrv_attribute_first(attribute) : NULL;
 }
 
-bool password_entry_matches(const struct dirsrv_entry *entry, struct dirsrv_bytes password)
+/* Whether it is a password of an entry. */
+static bool password_entry_matches(const struct dirsrv_entry *entry, struct dirsrv_bytes password)
 {
 	const struct dirsrv_value *value;
 
@@ -188,7 +192,8 @@ bool password_supported(struct dirsrv_bytes stored)
 	return is_crypt(stored) || !has_scheme(stored);
 }
 
-bool password_entry_unsupported(const struct dirsrv_entry *entry)
+/* Whether an entry has a password of a scheme other than {CRYPT}. */
+static bool password_entry_unsupported(const struct dirsrv_entry *entry)
 {
 	const struct dirsrv_value *value;
 

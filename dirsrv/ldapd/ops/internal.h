@@ -54,44 +54,4 @@ bool virtual_search(struct operation *operation);
 /* virtual_entry: whether an operation is about one of these entries, or one below it. */
 bool virtual_entry(struct operation *operation);
 
-/* An entry while it is made. */
-struct draft {
-	struct operation *operation;
-	char dn[256];
-	struct dirsrv_pair *pairs;
-	size_t count, capacity;
-	bool failed;
-};
-
-/* draft_begin: an entry with a DN. draft_add: add a value; it is copied. draft_send: send the entry
- * if it is in the scope of the search and matches its filter, note in the operation's progress
- * whether it is the base, and free the draft. */
-void draft_begin(struct draft *draft, struct operation *operation, const char *dn);
-void draft_add(struct draft *draft, const char *type, const void *value, size_t length);
-void draft_text(struct draft *draft, const char *type, const char *value);
-void draft_number(struct draft *draft, const char *type, uint64_t value);
-void draft_send(struct draft *draft);
-
-/* dirsrv has no entry without a DN: the root DSE is made under this one, and sent without. */
-#define ROOT_DSE_DN "cn=root DSE"
-#define MONITOR_DN "cn=monitor"
-
-/* monitor_each: send the entries of cn=monitor that a search asks for. */
-void monitor_each(struct operation *operation);
-
-/* --- bind.c: passwords ---------------------------------------------------------------------- */
-
-/* password_matches: whether a password is the one that a stored value stands for: {CRYPT}…, or
- * the password itself. */
-bool password_matches(struct dirsrv_bytes stored, struct dirsrv_bytes password);
-
-/* password_entry_matches: whether it is a password of an entry. */
-bool password_entry_matches(const struct dirsrv_entry *entry, struct dirsrv_bytes password);
-
-/* password_entry_unsupported: whether an entry has a password of a scheme other than {CRYPT}. */
-bool password_entry_unsupported(const struct dirsrv_entry *entry);
-
-/* dn_same: whether two texts are the same DN. */
-bool dn_same(const struct operation *operation, struct dirsrv_bytes a, const char *b);
-
 #endif /* LDAPD_OPS_INTERNAL_H */

@@ -19,7 +19,20 @@
 
 /* --- making entries for the answer to a search ---------------------------------------------- */
 
-void draft_begin(struct draft *draft, struct operation *operation, const char *dn)
+/* dirsrv has no entry without a DN: the root DSE is made under this one, and sent without. */
+#define ROOT_DSE_DN "cn=root DSE"
+#define MONITOR_DN "cn=monitor"
+
+/* An entry while it is made. */
+struct draft {
+	struct operation *operation;
+	char dn[256];
+	struct dirsrv_pair *pairs;
+	size_t count, capacity;
+	bool failed;
+};
+
+static void draft_begin(struct draft *draft, struct operation *operation, const char *dn)
 {
 	*draft = (struct draft){.operation = operation};
 	snprintf(draft->dn, sizeof(draft->dn), "%s", dn);
@@ -32,7 +45,7 @@ static void copy_type(char *to, const char *type, size_t length)
 		to[i] = type[i] == '_' ? '-' : type[i];
 }
 
-void draft_add(struct draft *draft, const char *type, const void *value, size_t length)
+static void draft_add(struct draft *draft, const char *type, const void *value, size_t length)
 {
 	size_t type_length = strlen(type);
 	char *copy = slab_malloc(type_length + length);
@@ -53,12 +66,12 @@ void draft_add(struct draft *draft, const char *type, const void *value, size_t 
 	};
 }
 
-void draft_text(struct draft *draft, const char *type, const char *value)
+static void draft_text(struct draft *draft, const char *type, const char *value)
 {
 	draft_add(draft, type, value, strlen(value));
 }
 
-void draft_number(struct draft *draft, const char *type, uint64_t value)
+static void draft_number(struct draft *draft, const char *type, uint64_t value)
 {
 	char text[24];
 
@@ -131,7 +144,10 @@ static void send_if_wanted(struct draft *draft, struct dirsrv_entry *entry)
 	counter_add(COUNTER_ENTRIES, 1);
 }
 
-void draft_send(struct draft *draft)
+/* draft_begin: an entry with a DN. draft_add: add a value; it is copied. draft_send: send the entry
+ * if it is in the scope of the search and matches its filter, note in the operation's progress
+ * whether it is the base, and free the draft. */
+static void draft_send(struct draft *draft)
 {
 	struct dirsrv_entry_pool *pool = backend_pool(draft->operation->server->backend);
 	struct dirsrv_entry *entry = NULL;
@@ -267,7 +283,8 @@ static int send_cache(struct slab_cache *cache, void *arg)
 	return 0;
 }
 
-void monitor_each(struct operation *operation)
+/* Send the entries of cn=monitor that a search asks for. */
+static void monitor_each(struct operation *operation)
 {
 	send_container(operation, MONITOR_DN, "monitor");
 	send_server(operation);
@@ -281,7 +298,7 @@ void monitor_each(struct operation *operation)
 /* --- the root DSE, and which searches are about the server's own entries -------------------- */
 
 #define FEATURE_OPERATIONAL "1.3.6.1.4.1.4203.1.5.1" /* RFC 3673: "+" */
-#define FEATURE_TRUE_FALSE "1.3.6.1.4.1.4203.1.5.3"  /* RFC 4526: (&) and (|) */
+#define FEATURE_TRUE_FALSE "1.3.6.1.4.1.4203.1.5.3" /* RFC 4526: (&) and (|) */
 
 static void send_root_dse(struct operation *operation)
 {

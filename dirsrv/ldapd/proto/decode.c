@@ -67,7 +67,7 @@ static bool decode_control(struct decoder *decoder)
 	return reader_leave(reader, outer);
 }
 
-bool decode_controls(struct decoder *decoder)
+static bool decode_controls(struct decoder *decoder)
 {
 	unsigned count = 0;
 	size_t outer;

@@ -65,7 +65,6 @@ void decode_refuse(struct decoder *decoder, int code, const char *message);
 
 /* Each function returns false for malformed data or without memory, which `no_memory` distinguishes. */
 bool decode_filter(struct decoder *decoder, struct filter **filter, unsigned depth);
-bool decode_controls(struct decoder *decoder);
 bool decode_modify(struct decoder *decoder);
 bool decode_add(struct decoder *decoder);
 

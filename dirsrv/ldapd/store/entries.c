@@ -129,7 +129,10 @@ static void write_attribute(const struct dirsrv_pair *pairs, size_t n, struct bu
 	}
 }
 
-void row_write(const struct row *row, const struct dirsrv_pair *pairs, size_t n, struct buffer *out)
+/* Append a row; row->attributes and row->pairs are not read. Pairs of the same type are
+ * next to each other. */
+static void row_write(const struct row *row, const struct dirsrv_pair *pairs, size_t n,
+		      struct buffer *out)
 {
 	struct header header = {.parent = row->parent,
 				.dn = (uint32_t)row->dn.length,
