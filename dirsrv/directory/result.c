@@ -17,12 +17,15 @@ uint64_t result_operations(const struct result *result)
 	return sum;
 }
 
-double result_rate(const struct result *result)
+/* Operations of all kinds per second. */
+static double result_rate(const struct result *result)
 {
 	return (double)result_operations(result) / result->seconds;
 }
 
-double result_cpu_us(const struct result *result)
+/* CPU time of an operation, which hardly depends on what else the machine
+ * does, unlike the rate. */
+static double result_cpu_us(const struct result *result)
 {
 	return result->cpu_seconds * 1e6 / (double)result_operations(result);
 }

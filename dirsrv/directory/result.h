@@ -32,13 +32,6 @@ struct result {
 /* result_operations: of all kinds together. */
 uint64_t result_operations(const struct result *result);
 
-/* result_rate: operations of all kinds per second. */
-double result_rate(const struct result *result);
-
-/* result_cpu_us: CPU time of an operation, which hardly depends on what else the machine
- * does, unlike the rate. */
-double result_cpu_us(const struct result *result);
-
 /* result_resident: bytes of anonymous memory that this process has resident. */
 uint64_t result_resident(void);
 

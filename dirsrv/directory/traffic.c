@@ -60,7 +60,8 @@ size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, s
 	return count;
 }
 
-void ring_close(struct ring *ring)
+/* No thread pushes any more. */
+static void ring_close(struct ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->closed = true;
@@ -218,7 +219,7 @@ static void serve_batch(struct worker *worker, const struct dirsrv_operation_han
 	}
 }
 
-void *worker_run(void *arg)
+static void *worker_run(void *arg)
 {
 	struct worker *worker = arg;
 	struct dirsrv_operation_handle batch[BATCH];

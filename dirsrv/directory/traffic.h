@@ -38,9 +38,6 @@ void ring_push(struct ring *ring, const struct dirsrv_operation_handle *operatio
 /* ring_pop: up to max operations, waiting for the first; 0: closed and empty. */
 size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, size_t max);
 
-/* ring_close: no thread pushes any more. */
-void ring_close(struct ring *ring);
-
 #define BATCH 32
 #define WINDOW 256 /* operations that one listener has on their way */
 
@@ -97,7 +94,6 @@ void traffic_done(const struct traffic *traffic, uint64_t done[KIND_COUNT]);
 uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *growth);
 
 /* The threads, and what a listener needs before and after. */
-void *worker_run(void *worker);
 void *listener_run(void *listener);
 int listener_init(struct listener *listener, struct traffic *traffic, unsigned index);
 void listener_destroy(struct listener *listener);

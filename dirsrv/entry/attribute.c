@@ -9,7 +9,8 @@
 
 /* --- bulk allocation and free of objects, for code that takes them one by one --------------- */
 
-void *supply_take(struct supply *supply)
+/* Take an object; NULL and ENOMEM if there is no memory. */
+static void *supply_take(struct supply *supply)
 {
 	size_t n = supply->wanted;
 
@@ -26,23 +27,24 @@ void *supply_take(struct supply *supply)
 	return NULL;
 }
 
-void supply_end(struct supply *supply)
+/* Free the objects that were not taken. */
+static void supply_end(struct supply *supply)
 {
 	slab_free_bulk(supply->cache, supply->count, supply->object);
 	supply->count = 0;
 }
 
-void returns_add(struct returns *returns, void *object)
+static void returns_end(struct returns *returns)
+{
+	slab_free_bulk(returns->cache, returns->count, returns->object);
+	returns->count = 0;
+}
+
+static void returns_add(struct returns *returns, void *object)
 {
 	if (returns->count == BATCH)
 		returns_end(returns);
 	returns->object[returns->count++] = object;
-}
-
-void returns_end(struct returns *returns)
-{
-	slab_free_bulk(returns->cache, returns->count, returns->object);
-	returns->count = 0;
 }
 
 /* --- attributes ----------------------------------------------------------------------------- */
@@ -202,7 +204,8 @@ static void bury(struct rcu_head *head)
 	__atomic_fetch_sub(&pool->pending, bytes, __ATOMIC_RELAXED);
 }
 
-void attribute_retire(struct dirsrv_attribute *attribute)
+/* Free one attribute when readers have left. */
+static void attribute_retire(struct dirsrv_attribute *attribute)
 {
 	struct dirsrv_entry_pool *pool = attribute->pool;
 

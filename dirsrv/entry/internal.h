@@ -148,20 +148,12 @@ struct supply {
 	void *object[BATCH];
 };
 
-/* Take an object; NULL and ENOMEM if there is no memory. */
-void *supply_take(struct supply *supply);
-/* Free the objects that were not taken. */
-void supply_end(struct supply *supply);
-
 /* Objects to free in bulk. */
 struct returns {
 	struct slab_cache *cache;
 	unsigned count;
 	void *object[BATCH];
 };
-
-void returns_add(struct returns *returns, void *object);
-void returns_end(struct returns *returns);
 
 /* --- dn.c ---------------------------------------------------------------------------- */
 
@@ -195,9 +187,6 @@ struct dirsrv_attribute *attribute_copy(struct source *source,
 
 /* Free a chain of attributes; no reader has it any more. */
 void attributes_free(struct dirsrv_entry_pool *pool, struct dirsrv_attribute *first);
-/* Free one attribute when readers have left. */
-void attribute_retire(struct dirsrv_attribute *attribute);
-
 static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *const *link)
 {
 	return __atomic_load_n(link, __ATOMIC_ACQUIRE);

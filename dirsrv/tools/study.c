@@ -12,7 +12,8 @@
 
 /* Subjects */
 
-size_t study_find(const struct study *study, const struct parameter *parameter)
+/* The index of a parameter that was touched. */
+static size_t study_find(const struct study *study, const struct parameter *parameter)
 {
 	return study->index[parameter - parameters];
 }
@@ -73,7 +74,7 @@ static void count_life(struct study *study, const struct life *life)
 	}
 }
 
-bool study_count(struct study *study)
+static bool study_count(struct study *study)
 {
 	if (!make_subjects(study))
 		return false;
@@ -180,7 +181,7 @@ static void grow(struct forest *forest, struct study *study)
 	}
 }
 
-bool study_cluster(struct study *study)
+static bool study_cluster(struct study *study)
 {
 	struct forest forest;
 	bool done;
@@ -281,7 +282,8 @@ static void measure_clump(struct study *study, size_t index)
 	}
 }
 
-bool study_cut(struct study *study)
+/* The steps of study_make(): counts.c, cluster.c and clumps.c. */
+static bool study_cut(struct study *study)
 {
 	study->order = calloc(study->count + 1, sizeof(*study->order));
 	study->clumps = calloc(study->count + 1, sizeof(*study->clumps));

@@ -83,9 +83,6 @@ struct study {
 bool study_make(struct study *study, const struct workload *workload);
 void study_free(struct study *study);
 
-/* study_find: the index of a parameter that was touched. */
-size_t study_find(const struct study *study, const struct parameter *parameter);
-
 /* study_likeness: the pblocks that touch both, divided by those that touch at least one: 0 to 1. */
 double study_likeness(const struct study *study, size_t one, size_t other);
 
@@ -94,11 +91,6 @@ bool sets_clump(const struct study *study, const struct life *life, size_t clump
 
 /* share: percent. */
 double share(uint64_t part, uint64_t whole);
-
-/* The steps of study_make(): counts.c, cluster.c and clumps.c. */
-bool study_count(struct study *study);
-bool study_cluster(struct study *study);
-bool study_cut(struct study *study);
 
 /* size_of_subject: its bytes in a pblock; 0: it is never set. */
 size_t size_of_subject(const struct subject *subject);

@@ -39,7 +39,8 @@ const struct parameter parameters[] = {
 
 const size_t parameters_count = sizeof(parameters) / sizeof(parameters[0]);
 
-const struct parameter *parameter_find(uint32_t number)
+/* The parameter with this number; NULL: there is none. */
+static const struct parameter *parameter_find(uint32_t number)
 {
 	for (size_t i = 0; i < parameters_count; i++) {
 		if (parameters[i].number == number)

@@ -58,9 +58,6 @@ struct parameter {
 extern const struct parameter parameters[];
 extern const size_t parameters_count;
 
-/* parameter_find: the parameter with this number; NULL: there is none. */
-const struct parameter *parameter_find(uint32_t number);
-
 /* group_name: "pb_op". */
 const char *group_name(enum group group);
 

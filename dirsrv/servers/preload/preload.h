@@ -53,10 +53,6 @@ void name_append_size(struct cache_name *name);
 /* --- caches ------------------------------------------------------------------------------- */
 
 /* The caches of this library, at most SLAB_389DS_CACHES. They are never destroyed. */
-/* The cache of this name and size, perhaps a new one. NULL: there are as many as allowed, or it
- * cannot be created. */
-struct slab_cache *caches_get(const struct cache_name *name);
-
 /* --- call sites --------------------------------------------------------------------------- */
 
 /*

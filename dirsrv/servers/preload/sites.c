@@ -64,7 +64,9 @@ static struct slab_cache *create(const struct cache_name *name)
 	return cache;
 }
 
-struct slab_cache *caches_get(const struct cache_name *name)
+/* The cache of this name and size, perhaps a new one. NULL: there are as many as allowed, or it
+ * cannot be created. */
+static struct slab_cache *caches_get(const struct cache_name *name)
 {
 	const struct entry *found = find_name(name->text);
 	struct cache_name sized;
