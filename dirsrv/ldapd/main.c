@@ -6,7 +6,6 @@
 #include "ops/server.h"
 
 #include "base/clock.h"
-#include "filter/filter.h"
 
 #include <slab/malloc.h>
 #include <slab/memory.h>
@@ -215,14 +214,10 @@ static int run_backend(const sigset_t *signals)
 	struct backend *backend;
 	int status = 1;
 
-	if (filter_start()) {
-		log_error("no memory to start");
-		return 1;
-	}
 	backend = open_backend();
 	if (backend)
 		status = serve(backend, signals);
-	if (backend_close(backend) || filter_stop()) {
+	if (backend_close(backend)) {
 		log_error("entries or filters are still in use at the end");
 		status = 1;
 	}

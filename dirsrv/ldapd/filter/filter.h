@@ -67,9 +67,8 @@ struct filter {
 /* The deepest tree that filter_prepare() accepts. */
 #define FILTER_DEPTH_MAX 64
 
-/* filter_start: create the two slab caches; further calls count only. Returns 0, or -errno.
- * filter_stop: destroy them with as many calls; returns 0, or -EBUSY: nodes are still allocated.
- * Not MT-safe. backend_open() and backend_close() call both. */
+/* filter_start: create the two slab caches. Returns 0, or -errno. filter_stop: destroy them; returns 0, or
+ * -EBUSY: nodes are still allocated. Not MT-safe. backend_open() and backend_close() call them. */
 int filter_start(void);
 int filter_stop(void);
 

@@ -14,12 +14,9 @@
 /* --- nodes ---------------------------------------------------------------------------------- */
 
 static struct slab_cache *nodes, *parts;
-static unsigned starts;
 
 int filter_start(void)
 {
-	if (starts++)
-		return 0;
 	nodes = slab_cache_create("ldapd.filter", sizeof(struct filter), NULL, SLAB_ZERO);
 	parts = slab_cache_create("ldapd.filter_part", sizeof(struct filter_part), NULL, SLAB_ZERO);
 	if (nodes && parts)
@@ -30,19 +27,9 @@ int filter_start(void)
 
 int filter_stop(void)
 {
-	int error;
+	int error = cache_stop(&nodes);
 
-	if (starts > 1) {
-		starts--;
-		return 0;
-	}
-	error = cache_stop(&nodes);
-	if (!error)
-		error = cache_stop(&parts);
-	if (error)
-		return error;
-	starts = 0;
-	return 0;
+	return error ? error : cache_stop(&parts);
 }
 
 struct filter *filter_new(enum filter_kind kind)
