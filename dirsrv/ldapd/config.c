@@ -59,17 +59,6 @@ static const char *set_listener(struct config *config, const char *value)
 	return NULL;
 }
 
-static const char *set_write_access(struct config *config, const char *value)
-{
-	static const char *const words[] = {"root", "bound", NULL};
-	int access = word(value, words);
-
-	if (access < 0)
-		return "root or bound";
-	config->settings.write_access = (enum write_access)access;
-	return NULL;
-}
-
 static const char *set_log(struct config *config, const char *value)
 {
 	return log_level_parse(value, &config->log_level) ? NULL : "error, warning, notice or info";
@@ -175,7 +164,6 @@ static const struct attribute attributes[] = {
 	{"rootDN", KIND_OTHER, 0, 0, 0, set_root_dn},
 	{"rootPassword", KIND_OTHER, 0, 0, 0, set_root_password},
 	{"anonymousRead", KIND_BOOLEAN, PLACE(settings.anonymous_read), 0, 0, NULL},
-	{"writeAccess", KIND_OTHER, 0, 0, 0, set_write_access},
 	{"maxConnections", KIND_NUMBER, PLACE(settings.net.connections), 1, 1000000, NULL},
 	{"maxOperations", KIND_NUMBER, PLACE(settings.operations_in_all), 1, 1000000, NULL},
 	{"maxConnectionOperations", KIND_NUMBER, PLACE(settings.operations_per_connection), 1,
@@ -214,7 +202,6 @@ static void set_defaults(struct config *config)
 		.settings =
 			{
 				.anonymous_read = true,
-				.write_access = WRITE_ROOT,
 				.operations_per_connection = 100,
 				.operations_in_all = 10000,
 				.time_limit = 3600,

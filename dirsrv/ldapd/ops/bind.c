@@ -38,16 +38,7 @@ bool access_read(const struct operation *operation)
 
 bool access_write(const struct operation *operation)
 {
-	const struct identity *identity = operation->identity;
-
-	return identity && (identity->root || operation->settings->write_access == WRITE_BOUND);
-}
-
-bool access_write_password(const struct operation *operation, struct dirsrv_bytes dn)
-{
-	const struct identity *identity = operation->identity;
-
-	return identity && (identity->root || dn_same(operation, dn, identity->dn));
+	return operation->identity && operation->identity->root;
 }
 
 bool access_is_password(struct dirsrv_bytes type)

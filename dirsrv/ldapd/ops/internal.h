@@ -20,12 +20,9 @@ void operation_free(struct operation *operation);
 /* --- bind.c: access ------------------------------------------------------------------------- */
 
 /* access_read: whether the client may read entries. access_write: whether it may change them.
- * access_write_password: whether it may change the password of the entry with a DN: only the root DN
- * and the entry itself may, since a change of single values tells whether a guess is right.
  * access_refuse: the result for a client that may not. */
 bool access_read(const struct operation *operation);
 bool access_write(const struct operation *operation);
-bool access_write_password(const struct operation *operation, struct dirsrv_bytes dn);
 void access_refuse(struct operation *operation);
 
 /* access_is_password: whether an attribute description is that of userPassword. */

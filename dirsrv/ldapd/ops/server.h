@@ -14,16 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum write_access {
-	WRITE_ROOT,  /* only the root DN */
-	WRITE_BOUND, /* every client that has bound as an entry */
-};
-
 struct settings {
 	char root_dn[1024];      /* "": there is none */
 	char root_password[1024]; /* cleartext or {CRYPT}…; "": no client can bind with it */
 	bool anonymous_read;
-	enum write_access write_access;
 	unsigned operations_per_connection;
 	unsigned operations_in_all;
 	unsigned long size_limit; /* entries of a search; 0: none */

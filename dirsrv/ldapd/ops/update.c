@@ -69,23 +69,6 @@ void delete_run(struct operation *operation)
 	answer(operation, &result);
 }
 
-/* Returns false if the operation has been refused. */
-static bool may_modify(struct operation *operation)
-{
-	const struct modify_request *modify = &operation->request->modify;
-
-	if (!may_write(operation))
-		return false;
-	for (size_t i = 0; i < modify->count; i++) {
-		if (!access_is_password(modify->items[i].type) ||
-		    access_write_password(operation, modify->dn))
-			continue;
-		access_refuse(operation);
-		return false;
-	}
-	return true;
-}
-
 void modify_run(struct operation *operation)
 {
 	static const enum backend_change changes[] = {
@@ -97,7 +80,7 @@ void modify_run(struct operation *operation)
 	struct backend_modification *modifications;
 	struct backend_result result;
 
-	if (!may_modify(operation))
+	if (!may_write(operation))
 		return;
 	modifications = slab_calloc(modify->count + 1, sizeof(*modifications));
 	if (!modifications) {
