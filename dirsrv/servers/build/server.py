@@ -12,10 +12,9 @@ import sys
 import tempfile
 import time
 
-import sources
 from ds389 import Ds389
 from openldap import OpenLdap
-from steps import HERE, ROOT, Failure, Steps, as_user, die, give_to_user, last_line, say
+from steps import HERE, ROOT, Failure, Steps, as_user, die, get_source, give_to_user, last_line, say
 
 SERVERS = {server.name: server for server in (Ds389, OpenLdap)}
 PASSWORD = "secret"
@@ -180,7 +179,7 @@ def fetch(server, chosen):
     if chosen.source:
         copy_tree(chosen.source, server.original)
     else:
-        sources.get(server, server.original, chosen.tag)
+        get_source(server, server.original, chosen.tag)
 
 
 def table(server):

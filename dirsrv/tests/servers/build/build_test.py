@@ -14,9 +14,8 @@ import unittest.mock
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "dirsrv", "servers", "build"))
 # pylint: disable=wrong-import-position
 import server as command
-import sources
 from ds389 import Ds389
-from steps import Failure, Steps
+from steps import Failure, Steps, debianize
 
 TEMPLATE = """dn: cn=config
 nsslapd-port: %ds_port%
@@ -109,7 +108,7 @@ class Source(Temporary):
         write(self.path("part", "debian", "patches", "one.patch"), patch)
         subprocess.run(["tar", "-caf", self.path("x.debian.tar.gz"), "-C", self.path("part"), "debian"], check=True)
         write(self.path("source", "text"), "old\n")
-        sources.debianize(self.folder, self.path("source"))
+        debianize(self.folder, self.path("source"))
 
     @unittest.skipUnless(shutil.which("patch"), "patch is not installed")
     def test_gets_debians_patches(self):
