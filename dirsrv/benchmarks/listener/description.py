@@ -15,7 +15,6 @@ from runner import Contestant, Failed, Goal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "servers"))
 import loads  # noqa: E402
-import samples  # noqa: E402
 import servers  # noqa: E402
 
 QUESTION = "four forms of a server's listener: idle connections, stalls, accepts; the same server on other allocators"
@@ -132,7 +131,7 @@ def contestants(build):
 def measure(contestant, cases, run):
     case, server = cases[0], contestant.server
     if (case in ALLOCATORS) == contestant.compares_forms or (case == "stall" and contestant.name not in FORMS) or \
-            (case == "share" and samples.why_not()):
+            (case == "share" and loads.why_not()):
         return
     port = servers.free_port()
     with tempfile.TemporaryDirectory(dir=WORK.name) as folder:
@@ -200,6 +199,6 @@ def mix(case, server, pid, port, run, _folder):
 
 
 def share(case, server, pid, port, run, folder):
-    with samples.Perf(pid, folder) as perf:
+    with loads.Perf(pid, folder) as perf:
         both(case, server, pid, port, run)
     yield "share", perf.share() * 100

@@ -12,7 +12,6 @@ import bench
 import loads
 import preload
 import runner
-import samples
 import servers
 from runner import Contestant, Failed, Goal
 
@@ -185,8 +184,8 @@ def load(case, server, pid, port, folder, run):
              f"ou=People,{servers.SUFFIX}", "--values", f"user%u:0-{server.entries - 1}", "--operations", operations]
     before = loads.cpu_seconds(pid)
     with loads.Ldapload(run.build, port, *words) as client:
-        if samples.why_not() is None and not run.quick:  # a quick run has too few samples
-            with samples.Perf(pid, folder, PERF_HZ) as perf:
+        if loads.why_not() is None and not run.quick:  # a quick run has too few samples
+            with loads.Perf(pid, folder, PERF_HZ) as perf:
                 said = client.said()
             yield "share", perf.share() * 100
         else:
