@@ -12,17 +12,12 @@
 
 static int find(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all);
 
-static bool is_equality(const struct filter *filter)
-{
-	return filter->kind == FILTER_EQUAL || filter->kind == FILTER_APPROX;
-}
-
 static int find_item(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all)
 {
 	int error;
 
 	/* What is undefined is never true. */
-	*all = !filter->invalid && !is_equality(filter);
+	*all = !filter->invalid && filter->kind != FILTER_EQUAL;
 	if (*all || filter->invalid)
 		return 0;
 	error = store_ask(txn, filter->base, filter->normal, ids);
@@ -81,7 +76,6 @@ static int find(struct store_txn *txn, const struct filter *filter, struct ids *
 	case FILTER_NOT:
 		*all = true;
 		return 0;
-	case FILTER_EXTENSIBLE:
 	case FILTER_UNDEFINED:
 		return 0;
 	default:

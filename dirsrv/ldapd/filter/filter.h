@@ -23,14 +23,12 @@ enum filter_kind {
 	FILTER_AND,
 	FILTER_OR,
 	FILTER_NOT,
-	FILTER_EQUAL,
+	FILTER_EQUAL, /* or approximate */
 	FILTER_SUBSTRINGS,
 	FILTER_GREATER, /* >= */
 	FILTER_LESS, /* <= */
-	FILTER_APPROX, /* evaluated as FILTER_EQUAL */
 	FILTER_PRESENT,
-	FILTER_EXTENSIBLE, /* always undefined: no matching rule is supported */
-	FILTER_UNDEFINED   /* always undefined: for parts that the client must not ask */
+	FILTER_UNDEFINED /* extensible: no matching rule is supported; and what the client must not ask */
 };
 
 enum filter_result { FILTER_FALSE, FILTER_TRUE, FILTER_RESULT_UNDEFINED };

@@ -157,7 +157,6 @@ static enum filter_result evaluate(struct evaluation *e, const struct filter *fi
 		return combine(e, filter->children, FILTER_TRUE);
 	case FILTER_NOT:
 		return negate(evaluate(e, filter->children));
-	case FILTER_EXTENSIBLE:
 	case FILTER_UNDEFINED:
 		return FILTER_RESULT_UNDEFINED;
 	default:

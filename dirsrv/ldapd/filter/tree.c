@@ -165,7 +165,6 @@ static int prepare_node(struct filter *filter)
 	case FILTER_AND:
 	case FILTER_OR:
 	case FILTER_NOT:
-	case FILTER_EXTENSIBLE:
 	case FILTER_UNDEFINED:
 		return 0;
 	default:

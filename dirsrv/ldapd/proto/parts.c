@@ -245,7 +245,7 @@ static bool decode_kind(struct decoder *decoder, ber_tag_t tag, struct filter *f
 		return decode_substrings(decoder, filter);
 	case FILTER_PRESENT:
 		return reader_bytes(&decoder->reader, tag, &filter->type);
-	case FILTER_EXTENSIBLE:
+	case FILTER_UNDEFINED:
 		return decode_extensible(decoder, filter);
 	default:
 		return decode_assertion(decoder, tag, filter);
@@ -266,8 +266,8 @@ static bool kind_of(ber_tag_t tag, enum filter_kind *kind)
 		{LDAP_FILTER_GE, FILTER_GREATER},
 		{LDAP_FILTER_LE, FILTER_LESS},
 		{LDAP_FILTER_PRESENT, FILTER_PRESENT},
-		{LDAP_FILTER_APPROX, FILTER_APPROX},
-		{LDAP_FILTER_EXT, FILTER_EXTENSIBLE},
+		{LDAP_FILTER_APPROX, FILTER_EQUAL},
+		{LDAP_FILTER_EXT, FILTER_UNDEFINED},
 	};
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

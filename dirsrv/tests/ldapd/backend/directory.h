@@ -100,8 +100,8 @@ private:
 		if (last == '>' || last == '<' || last == '~' || last == ':') {
 			node->kind = last == '>'   ? FILTER_GREATER
 				     : last == '<' ? FILTER_LESS
-				     : last == '~' ? FILTER_APPROX
-						   : FILTER_EXTENSIBLE;
+				     : last == '~' ? FILTER_EQUAL
+						   : FILTER_UNDEFINED;
 			type.pop_back();
 		} else if (value == "*") {
 			node->kind = FILTER_PRESENT;
