@@ -169,6 +169,7 @@ void backend_add(struct backend *backend, const char *actor, struct dirsrv_bytes
 void backend_delete(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
 		    struct backend_result *result);
 
+/* The numbers of LDAP. */
 enum backend_change { BACKEND_ADD, BACKEND_DELETE, BACKEND_REPLACE };
 
 struct backend_modification {

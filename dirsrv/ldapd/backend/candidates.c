@@ -85,14 +85,13 @@ static int find(struct store_txn *txn, const struct filter *filter, struct ids *
 
 int candidates_find(struct store_txn *txn, const struct filter *filter, struct ids *ids, bool *all)
 {
-	int error = filter ? find(txn, filter, ids, all) : 0;
+	int error = 0;
 
-	if (!filter)
-		*all = true;
+	*all = true;
+	if (filter)
+		error = find(txn, filter, ids, all);
 	/* Parts of an OR before the one that no index knows have left theirs. */
 	if (*all)
 		ids->count = 0;
-	if (!error && ids->failed)
-		error = ENOMEM;
-	return error;
+	return !error && ids->failed ? ENOMEM : error;
 }

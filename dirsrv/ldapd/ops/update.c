@@ -71,11 +71,6 @@ void delete_run(struct operation *operation)
 
 void modify_run(struct operation *operation)
 {
-	static const enum backend_change changes[] = {
-		[LDAP_MOD_ADD] = BACKEND_ADD,
-		[LDAP_MOD_DELETE] = BACKEND_DELETE,
-		[LDAP_MOD_REPLACE] = BACKEND_REPLACE,
-	};
 	const struct modify_request *modify = &operation->request->modify;
 	struct backend_modification *modifications;
 	struct backend_result result;
@@ -89,7 +84,7 @@ void modify_run(struct operation *operation)
 	}
 	for (size_t i = 0; i < modify->count; i++)
 		modifications[i] = (struct backend_modification){
-			.change = changes[modify->items[i].operation],
+			.change = (enum backend_change)modify->items[i].operation,
 			.type = modify->items[i].type,
 			.values = modify->items[i].values,
 			.count = modify->items[i].count,

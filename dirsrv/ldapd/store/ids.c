@@ -34,11 +34,9 @@ void ids_append(struct ids *ids, uint64_t id)
 
 static int compare(const void *a, const void *b)
 {
-	uint64_t x, y;
+	const uint64_t *x = a, *y = b;
 
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x < y ? -1 : x > y;
+	return *x < *y ? -1 : *x > *y;
 }
 
 static bool in_order(const struct ids *ids)
