@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Areas: the memory of slots and LIFOs. An area has CPU_AREA_SLOTS users by all possible CPUs,
- * laid out [cpu][user], in one mapping that is populated lazily.
+ * Areas: the memory of arrays. An area has the arrays of some users by all possible CPUs, laid out
+ * [cpu][user], in one mapping that is populated lazily. There are areas of short and of long arrays.
  *
  * The fast path indexes with the CPU's id and does not check it, so there is a row for every id
  * that the kernel can return. The size of the kernel's own CPU masks gives that number. The
@@ -9,17 +9,18 @@
  * walk reads: many processes end before. /sys may be
  * missing (chroot), or a container may invent it. A thread on a CPU beyond that number proves it
  * wrong, and from then on walks visit every row. It does so in a slow path, and without one it uses
- * no slot and no LIFO of such a row: all of them are closed or empty.
+ * no array of such a row: all of them are empty and have the limit 0.
  *
  * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
- * CPU, and the fast path indexes with that. These rows never change. They have no current slab and
- * are closed, and their LIFOs have the limit 0. Only the kernel says -2, so where there is no rseq
- * engine because space is short, there is no row for it.
+ * CPU, and the fast path indexes with that. Count and limit are 0 in these rows and never change.
+ * Only the kernel says -2, so where there is no rseq engine because space is short, there is no row
+ * for it.
  */
-#include "cpu_cache.h"
+#include "engine.h"
 #include "sys_file.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,39 +28,47 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Enough for 491,520 users, the limit of slab_cache_create(). */
-#define AREAS_MAX 16384u
-/* The LIFOs lie at the end of a row. */
-#define LIFOS_OFFSET ((1L << CPU_AREA_SHIFT) - (long)(CPU_AREA_SLOTS * sizeof(struct cpu_lifo)))
-
-_Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
+/* Enough short ones for 491,520 users, the limit of slab_cache_create(), and long ones for all of
+ * them. */
+#define AREAS_MAX 32768u
+#define ROW_BYTES ((size_t)1 << CPU_ROW_SHIFT)
+#define USERS_MAX 511u /* of an area */
 
 /* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs
  * that do not exist. */
 #define SPACE_SHORT ((rlim_t)1 << 30)
 
-/* Event words of the row of CPU -1, which counts no events. */
-enum { ROW_AREA, ROW_LIFOS, ROW_START = CPU_ROW_START, ROW_BEFORE };
-
-/* Lies in the row of CPU -1 of its area, behind its slots. */
+/* Lies at the start of the row of CPU -1 of its area. */
 struct area {
 	char *row0;
 	struct area *next; /* newer */
 	unsigned number;
-	uint64_t used[(CPU_AREA_SLOTS + 63) / 64];
+	bool is_long;
+	uint64_t used[(USERS_MAX + 63) / 64];
 };
 
-#define AREA_OFFSET ((long)(CPU_AREA_SLOTS * sizeof(struct cpu_slot)))
-/* Behind that, in every row, where space is short: a slot that is always empty. */
-#define NONE_OFFSET (AREA_OFFSET + CPU_CACHELINE)
+/* Areas with arrays of one length. Room of `start` bytes lies before the first array of a row. With
+ * this one, each long array has a page for itself, without its head. */
+struct kind {
+	const size_t bytes, start;
+	const unsigned users;
+	struct area *first, *last;
+	struct area *roomy; /* all areas before this one are full */
+};
 
-_Static_assert(sizeof(struct area) <= CPU_CACHELINE, "an area has this room");
-_Static_assert(NONE_OFFSET + (long)sizeof(struct cpu_slot) <= LIFOS_OFFSET,
-	       "slots end before LIFOs");
+#define LONG_START ((size_t)1024)
+
+static CPU_EARLY struct kind kinds[] = {
+	{CPU_SHORT_BYTES, CPU_SHORT_BYTES, USERS_MAX, NULL, NULL, NULL},
+	{CPU_LONG_BYTES, LONG_START, (ROW_BYTES - LONG_START) / CPU_LONG_BYTES, NULL, NULL, NULL},
+};
+
+_Static_assert(sizeof(struct area) <= CPU_SHORT_BYTES, "an area lies before all arrays");
+_Static_assert(CPU_SHORT_BYTES *(USERS_MAX + 1) <= ROW_BYTES, "short arrays fit into a row");
+_Static_assert(CPU_ARRAY_COUNT % 16 == 0 && CPU_SHORT_BYTES % 16 == 0 && CPU_LONG_BYTES % 16 == 0,
+	       "cmpxchg16b works on 16 aligned bytes");
 
 CPU_EARLY unsigned cpu_area_count;
-static CPU_EARLY struct area *first, *last;
-static CPU_EARLY struct area *roomy; /* all areas before this one are full */
 static CPU_EARLY char *none_row0;
 
 CPU_EARLY unsigned cpu_possible_count;
@@ -179,6 +188,18 @@ bool cpu_rows_cover(int cpu)
 	return rows_cover_all && cpu < (int)rows;
 }
 
+/* The CPU of a thread that is not registered. */
+int cpu_by_kernel(void)
+{
+	const int cpu = sched_getcpu();
+
+	if (cpu < 0)
+		return 0;
+	if (cpu < (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED))
+		return cpu;
+	return (unsigned)cpu < cpu_possible() ? cpu : 0;
+}
+
 #ifdef SLAB_TESTING
 void cpu_set_possible(unsigned n)
 {
@@ -196,7 +217,7 @@ static long rows_before(void)
 static size_t area_bytes(void)
 {
 	cpu_learn_rows();
-	return (size_t)(rows_before() + (long)rows) << CPU_AREA_SHIFT;
+	return (size_t)(rows_before() + (long)rows) << CPU_ROW_SHIFT;
 }
 
 static char *area_map(int protection)
@@ -212,44 +233,55 @@ static char *area_map(int protection)
 	/* A huge page would be memory of many CPUs. What is only read takes none. */
 	if (protection & PROT_WRITE)
 		madvise(area, bytes, MADV_NOHUGEPAGE);
-	return area + (rows_before() << CPU_AREA_SHIFT);
+	return area + (rows_before() << CPU_ROW_SHIFT);
 }
 
-static char *slots_init(struct area *area, unsigned i)
+/* Tools read `stamp` and `streak` of CPU -1. */
+static char *arrays_init(struct area *area, unsigned i)
 {
-	char *slots = area->row0 + i * sizeof(struct cpu_slot);
+	const struct kind *kind = &kinds[area->is_long];
+	char *arrays = area->row0 + kind->start + i * kind->bytes + CPU_ARRAY_COUNT;
+	struct cpu_array *before = cpu_array(arrays, -1);
 
-	for (long row = -rows_before(); row < 0; row++)
-		cpu_slot(slots, row)->closed = 1;
-	cpu_slot(slots, -1)->event[ROW_AREA] = (uintptr_t)area;
-	cpu_slot(slots, -1)->event[ROW_LIFOS] =
-		(uintptr_t)(area->row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
-	cpu_slot(slots, -1)->event[ROW_START] = (uintptr_t)area->row0;
-	cpu_slot(slots, -1)->event[ROW_BEFORE] = (uint64_t)rows_before();
-	return slots;
+	before->stamp = (uintptr_t)area->row0;
+	before->streak = (uint64_t)rows_before();
+	before->spare = (uintptr_t)area;
+	return arrays;
 }
 
-char *cpu_slots_lifos(char *slots)
+static struct area *area_of(const char *arrays)
 {
-	return (char *)(uintptr_t)cpu_slot(slots, -1)->event[ROW_LIFOS];
+	return (struct area *)(uintptr_t)cpu_array(arrays, -1)->spare;
 }
 
-/* Take a free place in an area. CPU_AREA_SLOTS: the area is full. */
+bool cpu_arrays_are_long(const char *arrays)
+{
+	return area_of(arrays)->is_long;
+}
+
+static const struct kind *kind_of(const char *arrays)
+{
+	return &kinds[cpu_arrays_are_long(arrays)];
+}
+
+/* Take a free place in an area. USERS_MAX: the area is full. */
 static unsigned take_place(struct area *area)
 {
-	for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {
-		if (area->used[i / 64] == UINT64_MAX) {
+	for (unsigned i = 0; i < kinds[area->is_long].users; i++) {
+		uint64_t *word = &area->used[i / 64];
+
+		if (*word == UINT64_MAX) {
 			i |= 63;
-		} else if (!(area->used[i / 64] >> i % 64 & 1)) {
-			area->used[i / 64] |= UINT64_C(1) << i % 64;
+		} else if (!(*word >> i % 64 & 1)) {
+			__atomic_store_n(word, *word | UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
 			return i;
 		}
 	}
-	return CPU_AREA_SLOTS;
+	return USERS_MAX;
 }
 
 /* Map an area and make it the last one; NULL and ENOMEM. */
-static struct area *add_area(void)
+static struct area *add_area(struct kind *kind)
 {
 	char *row0 = cpu_area_count < AREAS_MAX ? area_map(PROT_READ | PROT_WRITE) : NULL;
 	struct area *area;
@@ -258,55 +290,62 @@ static struct area *add_area(void)
 		errno = ENOMEM;
 		return NULL;
 	}
-	area = (struct area *)(row0 - (1L << CPU_AREA_SHIFT) + AREA_OFFSET);
+	area = (struct area *)(row0 - ROW_BYTES);
 	area->row0 = row0;
+	area->is_long = kind == &kinds[true];
 	area->number = cpu_area_count;
-	__atomic_store_n(last ? &last->next : &first, area, __ATOMIC_RELEASE);
-	last = area;
+	__atomic_store_n(kind->last ? &kind->last->next : &kind->first, area, __ATOMIC_RELEASE);
+	kind->last = area;
 	__atomic_store_n(&cpu_area_count, area->number + 1, __ATOMIC_RELEASE);
 	return area;
 }
 
-/* Where space is short, they lie in an area: a mapping of their own would have as many
- * addresses. */
-char *cpu_slots_none(void)
+char *cpu_arrays_create(bool is_long)
 {
-	if (!none_row0 && !space_is_short)
-		none_row0 = area_map(PROT_READ);
-	else if (!none_row0 && (first || add_area()))
-		none_row0 = first->row0 + NONE_OFFSET;
-	return none_row0;
-}
+	struct kind *kind = &kinds[is_long];
 
-char *cpu_slots_create(void)
-{
-	for (struct area *area = roomy ? roomy : first; area || (area = add_area());
-	     area = area->next) {
+	for (struct area *area = kind->roomy ? kind->roomy : kind->first;
+	     area || (area = add_area(kind)); area = area->next) {
 		unsigned i = take_place(area);
 
-		if (i == CPU_AREA_SLOTS)
+		if (i == USERS_MAX)
 			continue;
-		roomy = area;
-		return slots_init(area, i);
+		kind->roomy = area;
+		return arrays_init(area, i);
 	}
 	return NULL;
 }
 
-void cpu_slots_touch(const char *slots)
+/* Where space is short, they are those of a user in an area: a mapping of their own would have as many
+ * addresses. */
+char *cpu_arrays_none(void)
 {
-	char *lifos = cpu_slots_lifos((char *)slots);
+	char *none = __atomic_load_n(&none_row0, __ATOMIC_ACQUIRE);
 
-	for (unsigned cpu = 0; cpu < rows; cpu++) {
-		const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
-
-		/* A slot may lie on two pages. */
-		__atomic_load_n(&slot->closed, __ATOMIC_RELAXED);
-		__atomic_load_n(&slot->event[CPU_EVENTS - 1], __ATOMIC_RELAXED);
-		__atomic_load_n(&cpu_lifo(lifos, cpu)->count, __ATOMIC_RELAXED);
-	}
+	if (none)
+		return none;
+	if (space_is_short)
+		none = cpu_arrays_create(false);
+	else if ((none = area_map(PROT_READ)))
+		none += CPU_ARRAY_COUNT;
+	__atomic_store_n(&none_row0, none, __ATOMIC_RELEASE);
+	return none;
 }
 
-static bool is_only_user(const struct area *area, size_t i)
+void cpu_arrays_touch(const char *arrays)
+{
+	for (unsigned cpu = 0; cpu < rows; cpu++)
+		__atomic_load_n(&cpu_array(arrays, cpu)->count, __ATOMIC_RELAXED);
+}
+
+static unsigned place_of(const struct area *area, const char *arrays)
+{
+	const struct kind *kind = &kinds[area->is_long];
+
+	return (unsigned)((size_t)(arrays - area->row0 - kind->start) / kind->bytes);
+}
+
+static bool is_only_user(const struct area *area, unsigned i)
 {
 	for (size_t word = 0; word < sizeof(area->used) / sizeof(area->used[0]); word++)
 		if (area->used[word] != (word == i / 64 ? UINT64_C(1) << i % 64 : 0))
@@ -314,84 +353,95 @@ static bool is_only_user(const struct area *area, size_t i)
 	return true;
 }
 
-/* Zero the rows of all CPUs by returning their memory. false: the memory is locked (mlock(2)). */
-static bool discard_rows(const struct area *area)
+/* Zero the memory by returning it. false: it is locked (mlock(2)). */
+static bool discard(char *start, size_t bytes)
 {
 	const int saved = errno;
-	const bool done = madvise(area->row0, (size_t)rows << CPU_AREA_SHIFT, MADV_DONTNEED) == 0;
+	const bool done = madvise(start, bytes, MADV_DONTNEED) == 0;
 
 	errno = saved;
 	return done;
 }
 
-/* Only read a row that no thread touched: a write would populate it. */
-static void zero_row(char *slots, char *lifos, long cpu)
+/* Only read the head of an array that no thread touched: a write would populate it. What lies behind
+ * the head is of no importance, but for the tags of pairs, which the next user's first transactions
+ * would repeat. */
+static void zero_row(char *arrays, long cpu)
 {
-	static const struct cpu_slot empty;
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
+	static const char zero[CPU_CACHELINE];
+	char *at = (char *)cpu_array(arrays, cpu);
+	const size_t bytes = kind_of(arrays)->bytes;
 
-	if (memcmp(slot, &empty, sizeof(empty)) != 0)
-		memset(slot, 0, sizeof(*slot));
-	if (lifo->count || lifo->limit)
-		lifo->count = lifo->limit = 0;
+	if (memcmp(at, zero, CPU_ARRAY_HEAD) == 0)
+		return;
+	for (size_t done = 0; done < bytes; done += sizeof(zero))
+		if (memcmp(at + done, zero, sizeof(zero)) != 0)
+			memset(at + done, 0, sizeof(zero));
 }
 
-static void zero_rows(char *slots)
+static void free_place(struct area *area, unsigned i)
 {
-	char *lifos = cpu_slots_lifos(slots);
+	struct kind *kind = &kinds[area->is_long];
+	uint64_t *word = &area->used[i / 64];
 
-	for (unsigned cpu = 0; cpu < rows; cpu++)
-		zero_row(slots, lifos, cpu);
-}
-
-static struct area *area_of(const char *slots, size_t *ret_i)
-{
-	struct area *area = (struct area *)(uintptr_t)cpu_slot((char *)slots, -1)->event[ROW_AREA];
-
-	*ret_i = (size_t)(slots - area->row0) / sizeof(struct cpu_slot);
-	return area;
-}
-
-static void free_place(struct area *area, size_t i)
-{
-	area->used[i / 64] &= ~(UINT64_C(1) << i % 64);
-	if (area->number < roomy->number)
-		roomy = area;
+	__atomic_store_n(word, *word & ~(UINT64_C(1) << i % 64), __ATOMIC_RELEASE);
+	if (area->number < kind->roomy->number)
+		kind->roomy = area;
 }
 
 /* The rows are many. For the last user of an area, one system call is faster than a page fault for
  * each row. */
-void cpu_slots_destroy(char *slots)
+void cpu_arrays_destroy(char *arrays)
 {
-	size_t i;
-	struct area *area = area_of(slots, &i);
+	struct area *area = area_of(arrays);
+	const unsigned i = place_of(area, arrays);
 
-	if (!is_only_user(area, i) || !discard_rows(area))
-		zero_rows(slots);
+	if (!is_only_user(area, i) || !discard(area->row0, (size_t)rows << CPU_ROW_SHIFT))
+		for (unsigned cpu = 0; cpu < rows; cpu++)
+			zero_row(arrays, cpu);
 	free_place(area, i);
 }
 
-void cpu_slots_destroy_row(char *slots, int cpu)
+void cpu_arrays_destroy_row(char *arrays, int cpu)
 {
-	size_t i;
-	struct area *area = area_of(slots, &i);
+	struct area *area = area_of(arrays);
 
-	zero_row(slots, cpu_slots_lifos(slots), cpu);
-	free_place(area, i);
+	zero_row(arrays, cpu);
+	free_place(area, place_of(area, arrays));
 }
 
-void cpu_slots_each(void (*fn)(struct cpu_slot *))
+/* The head stays, because transaction ids of the engine cmpxchg16b must not repeat. Threads that are
+ * late may write entries, which are not in use, and read them: zeros are as good as anything. */
+void cpu_array_discard(char *arrays, int cpu)
 {
-	const struct area *area = __atomic_load_n(&first, __ATOMIC_ACQUIRE);
+	struct cpu_array *array = cpu_array(arrays, cpu);
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t start = ((uintptr_t)array->obj + page - 1) & -page;
+	const uintptr_t end = ((uintptr_t)array + kind_of(arrays)->bytes) & -page;
 
-	for (; area; area = __atomic_load_n(&area->next, __ATOMIC_ACQUIRE))
-		for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {
-			uint64_t used = __atomic_load_n(&area->used[i / 64], __ATOMIC_RELAXED);
+	if (cpu_array_limit(array))
+		cpu_array_set_limit(array, 0);
+	if (start < end)
+		discard((char *)start, end - start);
+}
 
-			if (!(used >> i % 64 & 1))
-				continue;
-			for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-				fn(cpu_slot(area->row0 + i * sizeof(struct cpu_slot), cpu));
-		}
+static void each_of_area(const struct area *area, void (*fn)(struct cpu_array *))
+{
+	const struct kind *kind = &kinds[area->is_long];
+
+	for (unsigned i = 0; i < kind->users; i++) {
+		const uint64_t used = __atomic_load_n(&area->used[i / 64], __ATOMIC_ACQUIRE);
+		const char *arrays = area->row0 + kind->start + i * kind->bytes + CPU_ARRAY_COUNT;
+
+		for (unsigned cpu = 0; used >> i % 64 & 1 && cpu < cpu_possible(); cpu++)
+			fn(cpu_array(arrays, cpu));
+	}
+}
+
+void cpu_arrays_each(void (*fn)(struct cpu_array *))
+{
+	for (const struct kind *kind = kinds; kind < kinds + 2; kind++)
+		for (const struct area *area = __atomic_load_n(&kind->first, __ATOMIC_ACQUIRE);
+		     area; area = __atomic_load_n(&area->next, __ATOMIC_ACQUIRE))
+			each_of_area(area, fn);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The choice of an engine. Each candidate must be available and pass a self-test on a scratch
- * slab; if it fails, the next one is tried. The mutex engine always works. The choice is made
+ * The choice of an engine. Each candidate must be available and pass a self-test on arrays of
+ * its own; if it fails, the next one is tried. The mutex engine always works. The choice is made
  * once and never changes. engine.c sets what other files of this folder need to know about it,
  * so these do not depend on the engine.
  */
@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "cas16.h"
-#include "cpu_cache.h"
-#include "locked.h"
-#include "rseq.h"
+#include "engine.h"
 
 /* Weak, because the C library may be older than its rseq support (2.35). */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -60,67 +58,64 @@ const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack)
 	return lack < sizeof(texts) / sizeof(texts[0]) ? texts[lack] : NULL;
 }
 
-/* Push and pop on a scratch slab, and check each case in which a section must fail. */
-static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct cpu_slab *slab)
-{
-	static const uint16_t three[] = {0, 8, 16};
-	void *obj;
-	struct cpu_batch batch;
-	struct cpu_slab *popped;
+/* Objects are only addresses here; nothing reads or writes them. */
+static char object[4];
+#define SELF_TEST_LIMIT 3u
 
-	/* The first access to each page is a write, which saves a page fault. */
-	cpu_slot(slots, (long)cpu)->closed = 0;
-	cpu_lifo(cpu_slots_lifos(slots), cpu)->count = 0;
-	if (e->push(slots, cpu, slab, 0) == CPU_DONE || e->pop(slots))
+/* An open array: each section, and each case in which it must miss. The array is full in the middle, and
+ * has object[0] in the end. */
+static bool open_test(const struct cpu_engine *e, char *const *arrays)
+{
+	void *const two[] = {&object[1], &object[2]};
+	void *objs[2];
+
+	if (e->pop(arrays) || e->take(arrays, 1, objs) || e->push(arrays, &object[0]) != CPU_DONE ||
+	    e->push(arrays, &object[0]) != CPU_DOUBLE || e->put(arrays, 2, two) != 2)
 		return false;
-	cpu_slab_set_owner(slab, (uint32_t)cpu);
-	if (e->push_bulk(slots, cpu, slab, 2, three) != CPU_DONE ||
-	    e->push(slots, cpu, slab, 16) != CPU_DONE ||
-	    e->disown(slots, cpu, slab, true) == CPU_DONE)
+	if (e->push(arrays, &object[3]) != CPU_MISS || e->put(arrays, 2, two) ||
+	    e->push(arrays, &object[2]) != CPU_DOUBLE)
 		return false;
-	if (e->install(slots, cpu, slab) != CPU_DONE || e->install(slots, cpu, slab) == CPU_DONE)
+	return e->pop(arrays) == &object[2] && e->take(arrays, 2, objs) == 2 &&
+	       objs[0] == &object[0] && objs[1] == &object[1] && !e->pop(arrays) &&
+	       e->push(arrays, &object[0]) == CPU_DONE;
+}
+
+/* Close arrays that have object[0], and open them. `user` leads to them. */
+static bool close_test(const struct cpu_engine *e, char **user, int cpu)
+{
+	char *own = *user;
+	void *objs[SELF_TEST_LIMIT];
+
+	__atomic_store_n(user, cpu_arrays_none(), __ATOMIC_RELEASE);
+	if (!*user || !e->fence() || e->pop(user) || e->push(user, &object[1]) != CPU_MISS ||
+	    e->take(user, 1, objs) || e->put(user, 1, (void *const[]){&object[1]}))
 		return false;
-	for (int i = 2; i >= 0; i--)
-		if (e->pop(slots) != slab->base + (size_t)64 * (size_t)i)
-			return false;
-	if (e->pop(slots) || e->retire(slots, cpu, slab) != CPU_DONE ||
-	    e->partial_push(slots, cpu, slab, slab, 1) != CPU_DONE ||
-	    e->partial_pop(slots, cpu, &popped) != CPU_DONE || popped != slab)
+	if (e->close(own, cpu, objs) != 1 || objs[0] != &object[0] ||
+	    cpu_array_count(cpu_array(own, cpu)) || e->close(own, cpu, objs))
 		return false;
-	if (e->batch_add(slots, cpu, slab, 8) != CPU_DONE ||
-	    e->batch_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
-	    batch.offset8[0] != 8)
-		return false;
-	if (e->lifo_push(slots, cpu, slab->base, 1) != CPU_DONE ||
-	    e->lifo_push(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
-	    e->lifo_take(slots, cpu, 1, &obj) != CPU_DONE || obj != slab->base)
-		return false;
-	return e->fence(slots) && e->disown(slots, cpu, slab, true) == CPU_DONE &&
-	       e->push(slots, cpu, slab, 0) != CPU_DONE;
+	e->open(own, cpu);
+	__atomic_store_n(user, own, __ATOMIC_RELEASE);
+	return !e->pop(user) && e->push(user, &object[1]) == CPU_DONE && e->pop(user) == &object[1];
 }
 
 /* A section may be aborted at any time, so the test has several attempts. */
 bool cpu_engine_self_test(void)
 {
-	static CPU_EARLY _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
-	struct cpu_slab *slab = (struct cpu_slab *)room;
 	bool passed = false;
 
 	for (int tries = 0; tries < 16 && !passed; tries++) {
 		int cpu = cpu_engine->cpu();
-		char *slots = cpu < 0 ? NULL : cpu_slots_create();
+		char *own = cpu < 0 ? NULL : cpu_arrays_create(false), *user = own;
 
-		if (!slots)
+		if (!own)
 			return false;
-		/* Objects are only addresses here; nothing reads or writes them. */
-		memset(room, 0, sizeof(room));
-		cpu_slab_init(slab, room, 64, 3, NULL);
-		passed = slab_test(cpu_engine, slots, cpu, slab);
+		cpu_array_set_limit(cpu_array(own, cpu), SELF_TEST_LIMIT);
+		passed = open_test(cpu_engine, &user) && close_test(cpu_engine, &user, cpu);
 		/* A thread that changed its CPU may have used another row. */
 		if (passed)
-			cpu_slots_destroy_row(slots, cpu);
+			cpu_arrays_destroy_row(own, cpu);
 		else
-			cpu_slots_destroy(slots);
+			cpu_arrays_destroy(own);
 	}
 	return passed;
 }
@@ -128,7 +123,7 @@ bool cpu_engine_self_test(void)
 static void use_engine(const struct cpu_engine *engine)
 {
 	cpu_engine = engine;
-	cpu_slab_set_layout(engine->links);
+	cpu_arrays_set_form(engine->pairs);
 	cpu_rseq_offset = engine == &cpu_engine_rseq ? __rseq_offset : stand_in_offset();
 }
 
@@ -162,14 +157,24 @@ bool cpu_engine_init(const char *wanted)
 	return !wanted;
 }
 
-void cpu_slots_lock_all(void)
+static void lock_array(struct cpu_array *array)
 {
-	if (cpu_engine->locks)
-		cpu_slots_each(cpu_slot_lock);
+	cpu_lock_take(&array->lock);
 }
 
-void cpu_slots_unlock_all(void)
+static void unlock_array(struct cpu_array *array)
+{
+	cpu_lock_drop(&array->lock);
+}
+
+void cpu_arrays_lock_all(void)
 {
 	if (cpu_engine->locks)
-		cpu_slots_each(cpu_slot_unlock);
+		cpu_arrays_each(lock_array);
+}
+
+void cpu_arrays_unlock_all(void)
+{
+	if (cpu_engine->locks)
+		cpu_arrays_each(unlock_array);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads that may fault: they find the slab of a pointer that the application passed. A machine
- * with fix-ups has a table of these instructions, with an address at which to resume. The
- * SIGSEGV handler resumes the thread there with a slab of no cache. The loads cost as much as
- * plain loads.
+ * A load that may fault: it finds the user of a pointer that the application passed. A machine with
+ * fix-ups has a table of these instructions, with an address at which to resume. The SIGSEGV handler
+ * resumes the thread there as if the word had another value. The load costs as much as a plain load.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #define CPU_CACHE_FIXUP_H
@@ -11,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "cpu_cache.h"
 
 /*
  * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both

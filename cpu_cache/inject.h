@@ -9,47 +9,38 @@
 #ifndef CPU_CACHE_INJECT_H
 #define CPU_CACHE_INJECT_H
 
-/* Points 0 to 9 are inside sections, of the layer cpu_cache. */
+/*
+ * Points 0 to 9 are inside sections, of the layer cpu_cache:
+ *
+ *   rseq        0 pop, the count is read   8 pop, before the commit   3 push, nothing is read
+ *               9 push, 1 take, 5 put, 6 is_newest: before the commit
+ *   cmpxchg16b  2 before the exchange of the head   4 before that of an entry
+ *               7 an array is touched for the first time, before it opens
+ *   mutex       2 under the lock
+ */
 #define CPU_INJECT_SECTIONS 10
 
 /* Steps of slow paths, of the layer above: what the thread has just done. Between two steps other
  * threads find every slab and every object in a state of its own. */
 #define CPU_INJECT_STEPS(STEP)                                                                     \
-	STEP(OWNER_SET)          /* slab_adopt: the slab has an owner and is on no list */                  \
-	STEP(PARTIAL_MISSED)     /* push_partial: not pushed, not handed off yet */                    \
-	STEP(PARTIAL_TAKEN)      /* trim_partial: the CPU's list is this thread's */                    \
-	STEP(REMOTE_LINKED)      /* deliver: objects are linked, not delivered */                       \
-	STEP(FULL_ISOLATED)      /* deliver: the slab was full and is isolated */                       \
-	STEP(CHAIN_LINKED)       /* slab_free_chain: the chain is linked, not delivered */               \
-	STEP(RETIRED)            /* retire_current: not current any more, still owned */                      \
-	STEP(DISOWNED)           /* retire_current: without an owner, not full yet */                        \
-	STEP(HANDED_OFF_TAKEN)   /* take_handed_off: the stack is this thread's */                   \
-	STEP(PARTIAL_POPPED)     /* from_partial: owned, on no list */                                 \
-	STEP(NODE_TAKEN)         /* from_node: slabs are isolated */                                       \
-	STEP(PAGES_TAKEN)        /* from_pages: a fresh slab is isolated */                               \
-	STEP(BATCH_TAKEN)        /* flush_remote_batch: the batch is this thread's */                     \
-	STEP(SLOTS_CLOSED)       /* flush_slots: closed, not fenced */                                   \
-	STEP(SLOTS_FENCED)       /* flush_slots: fenced, nothing taken */                                \
-	STEP(SLOTS_TAKEN)        /* flush_slots: slabs taken, owners set */                               \
-	STEP(OWNERS_CLEARED)     /* revoke_some: without owners, not fenced */                         \
-	STEP(REVOKED_FENCED)     /* flush_slots: fenced, LIFOs full, slots closed */                   \
-	STEP(LIFO_EMPTIED)       /* open_slots: LIFO empty, slot closed */                               \
-	STEP(MAGAZINE_TAKEN)     /* deliver_magazines: the magazine is this thread's */                \
-	STEP(MAGAZINE_LOCKED)    /* magazine_put, magazine_get: the node is locked */                 \
-	STEP(REMOTE_COLLECTED)   /* slab_collect: the remote freelist is this thread's */            \
-	STEP(INITIALIZED)        /* initialize_objects: counted, not on the freelist */                   \
-	STEP(FULL_NEXT)          /* slab_refill: nothing free, not full yet */                              \
-	STEP(OBJECTS_TAKEN)      /* take_objects: objects taken off an isolated slab */                 \
-	STEP(LIFO_REFILLED)      /* refill_lifo: objects are between slab and LIFO */                   \
-	STEP(SLAB_DESTROYED)     /* release: destructors ran, pages not returned */                    \
-	STEP(RUN_LINKED)         /* add_run: objects are linked, not waiting */                            \
-	STEP(RCU_CLOSED)         /* rcu_collect: slots closed, not fenced */                               \
-	STEP(RCU_LIMITED)        /* rcu_collect: LIFOs closed, not fenced */                              \
+	STEP(ARRAYS_CLOSED)      /* the user's pointer leads to empty arrays, not fenced */             \
+	STEP(ARRAYS_FENCED)      /* fenced, nothing taken from the arrays */                            \
+	STEP(ARRAY_EMPTIED)      /* one CPU's array is empty, its objects are this thread's */          \
+	STEP(MAGAZINE_TAKEN)     /* the magazine is this thread's */                                   \
+	STEP(SLAB_TAKEN)         /* a slab is on no list and in nobody's array */                          \
+	STEP(OBJECTS_TAKEN)    /* objects are between slab and array */                               \
+	STEP(SLAB_EMPTY)         /* every object of a slab is free, the slab is still listed */            \
+	STEP(SLAB_DESTROYED)     /* destructors ran, pages not returned */                             \
+	STEP(CONSTRUCTED)        /* constructors ran, objects not free yet */                             \
+	STEP(PURGE_BEGUN)        /* pages are chosen, not returned */                                     \
+	STEP(RCU_CLOSED)         /* the arrays of waiting objects are closed, not fenced */                \
+	STEP(RCU_FENCED)         /* fenced, nothing taken */                                               \
 	STEP(PHASE_FLIPPED)      /* a phase waits, its grace period has not begun */                    \
-	STEP(DEBUG_SET)          /* set_debug_flags: flags set, gate open */                                \
-	STEP(FULL_SWEPT)         /* sweep_full: a full slab is isolated */                                 \
-	STEP(ROOM_TAKEN)         /* move: an object to move to is taken */                                 \
-	STEP(OBJECT_MOVED)       /* move: moved, the old object not freed */
+	STEP(DEBUG_SET)          /* flags set, gate open */                                                 \
+	STEP(ROOM_TAKEN)         /* an object to move to is taken */                                       \
+	STEP(OBJECT_MOVED)       /* moved, the old object not freed */                                   \
+	STEP(LOCKING)            /* cpu_lock_take: about to take a lock */                                    \
+	STEP(UNLOCKED)           /* cpu_lock_drop: a lock was dropped */
 
 enum cpu_inject_step {
 	CPU_INJECT_LAST_SECTION = CPU_INJECT_SECTIONS - 1,

@@ -1,162 +1,159 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mutex engine: every section runs under its slot's lock, in plain C. It serves sanitizers,
- * which cannot see into assembly, and machines without the other engines. The test suite
- * compares the other engines with it.
+ * The mutex engine: every section runs under its array's lock, in plain C. It serves sanitizers,
+ * which cannot see into assembly, and machines without the other engines. The thread may be
+ * migrated, so a section on CPU c may run on any CPU; the thread chose c by looking where it ran.
  *
- * Slabs have the layout of the rseq engine, a stack of offsets.
+ * Why fence() does not wait. A section reads the user's pointer a second time under the lock, and
+ * goes to the array only if it still leads there. close() takes the lock after the pointer was set to
+ * another value. A section that had the lock before close() has committed, and close() finds what it
+ * left; one that gets the lock later sees the pointer's new value. So after close() no section commits
+ * to the array, whatever it read before, until the pointer leads there again.
+ *
+ * close() takes no lock of an array that is empty and unlocked, because arrays of unused CPUs have no
+ * memory. A section that takes the lock after close() saw it free sees the pointer's new value too:
+ * both threads have a full fence between their write (the pointer, the lock) and their read (the
+ * lock, the pointer).
  */
-#include "inject.h"
-#include "locked.h"
+#include "engine.h"
 
-static uint32_t height(const struct cpu_slab *slab)
+#include <string.h>
+
+/* Lock the array of the thread's CPU. NULL: the user's arrays are closed. */
+static struct cpu_array *enter(char *const *arrays)
 {
-	return (uint32_t)__atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
-}
+	const char *none = cpu_arrays_none();
 
-static void set_height(struct cpu_slab *slab, uint32_t to)
-{
-	__atomic_store_n(&cpu_slab_freelist(slab)->local, to, __ATOMIC_RELAXED);
-}
+	for (;;) {
+		char *row0 = cpu_arrays_of(arrays);
+		struct cpu_array *array = cpu_array(row0, cpu_by_kernel());
 
-static void clear_owner(struct cpu_slab *slab)
-{
-	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_RELAXED);
-}
-
-static size_t mutex_pop_bulk(char *slots, size_t n, void **objs)
-{
-	int cpu = cpu_locked_cpu();
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	size_t done = 0;
-
-	cpu_slot_lock(slot);
-
-	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
-
-	if (slab) {
-		const uint32_t top = height(slab);
-		const uint32_t left = top > n ? top - (uint32_t)n : 0;
-
-		for (uint32_t i = left; i < top; i++)
-			objs[done++] = cpu_slab_object(slab, cpu_slab_stack(slab)[i]);
-		cpu_inject(2);
-		set_height(slab, left);
+		if (row0 == none)
+			return NULL;
+		cpu_lock_take(&array->lock);
+#ifndef __x86_64__ /* on x86-64 the exchange is a full fence */
+		cpu_full_fence();
+#endif
+		if (__atomic_load_n(arrays, __ATOMIC_SEQ_CST) == row0)
+			return array;
+		cpu_lock_drop(&array->lock);
 	}
-	cpu_slot_unlock(slot);
-	return done;
 }
 
-static void *mutex_pop(char *slots)
+static void leave(struct cpu_array *array, uint64_t count)
 {
-	void *obj;
-
-	return mutex_pop_bulk(slots, 1, &obj) ? obj : NULL;
+	cpu_inject(2);
+	__atomic_store_n(&array->count, count, __ATOMIC_RELEASE);
+	cpu_lock_drop(&array->lock);
 }
 
-/* The caller holds the slot's lock, so the owner does not change. */
-static enum cpu_result push_entries(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+static size_t mutex_take(char *const *arrays, size_t n, void **objs)
 {
-	uint32_t top = height(slab);
+	struct cpu_array *array = enter(arrays);
 
-	if (top + n > cpu_slab_room(slab))
-		return CPU_FULL;
-	for (unsigned i = 0; i < n; i++)
-		cpu_slab_stack(slab)[top + i] = offset8[i];
-	cpu_inject(5);
-	set_height(slab, top + n);
-	return CPU_DONE;
+	if (!array)
+		return 0;
+	if (n > array->count)
+		n = array->count;
+	if (n)
+		memcpy(objs, array->obj + array->count - n, n * sizeof(objs[0]));
+	leave(array, array->count - n);
+	return n;
 }
 
-static enum cpu_result mutex_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
-				       const uint16_t *offset8)
+static void *mutex_pop(char *const *arrays)
 {
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_array *array = enter(arrays);
+	void *obj = NULL;
+	uint64_t count;
+
+	if (!array)
+		return NULL;
+	count = array->count;
+	if (count)
+		obj = array->obj[--count];
+	leave(array, count);
+	return obj;
+}
+
+/* Objects are stored as atomics: cpu_array_object() reads without the lock. */
+static void store(struct cpu_array *array, size_t n, void *const *objs)
+{
+	for (size_t i = 0; i < n; i++)
+		__atomic_store_n(&array->obj[array->count + i], objs[i], __ATOMIC_RELAXED);
+}
+
+static size_t mutex_put(char *const *arrays, size_t n, void *const *objs)
+{
+	struct cpu_array *array = enter(arrays);
+	uint64_t limit, room;
+
+	if (!array)
+		return 0;
+	limit = __atomic_load_n(&array->limit, __ATOMIC_RELAXED);
+	room = array->count < limit ? limit - array->count : 0;
+	if (n > room)
+		n = room;
+	store(array, n, objs);
+	leave(array, array->count + n);
+	return n;
+}
+
+static enum cpu_result mutex_push(char *const *arrays, void *obj)
+{
+	struct cpu_array *array = enter(arrays);
 	enum cpu_result result = CPU_MISS;
+	uint64_t count;
 
-	if (cpu_slab_owner(slab) != (uint32_t)cpu)
+	if (!array)
 		return CPU_MISS;
-	cpu_slot_lock(slot);
-	if (cpu_slab_owner(slab) == (uint32_t)cpu)
-		result = push_entries(slab, n, offset8);
-	cpu_slot_unlock(slot);
+	count = array->count;
+	if (count && array->obj[count - 1] == obj) {
+		result = CPU_DOUBLE;
+	} else if (count < __atomic_load_n(&array->limit, __ATOMIC_RELAXED)) {
+		store(array, 1, &obj);
+		result = CPU_DONE;
+	}
+	leave(array, result == CPU_DONE ? count + 1 : count);
 	return result;
 }
 
-static enum cpu_result mutex_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+static size_t mutex_close(char *arrays, int cpu, void **objs)
 {
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	enum cpu_result result = CPU_MISS;
+	struct cpu_array *array = cpu_array(arrays, cpu);
+	size_t n;
 
-	if (cpu_slab_owner(slab) != (uint32_t)cpu)
-		return CPU_MISS;
-	cpu_slot_lock(slot);
-	if (cpu_slab_owner(slab) == (uint32_t)cpu) {
-		bool is_top = cpu_slab_stack(slab)[(ptrdiff_t)height(slab) - 1] == offset8;
-
-		result = is_top ? CPU_DOUBLE : push_entries(slab, 1, &offset8);
-	}
-	cpu_slot_unlock(slot);
-	return result;
+	if (__atomic_load_n(&array->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE &&
+	    !__atomic_load_n(&array->count, __ATOMIC_ACQUIRE))
+		return 0;
+	cpu_lock_take(&array->lock);
+	n = array->count;
+	memcpy(objs, array->obj, n * sizeof(objs[0]));
+	leave(array, 0);
+	return n;
 }
 
-static enum cpu_result mutex_retire(char *slots, int cpu, struct cpu_slab *slab)
+static void mutex_open(char *arrays, int cpu)
 {
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	bool done;
-
-	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab && !height(slab);
-	if (done)
-		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
-	cpu_slot_unlock(slot);
-	return done ? CPU_DONE : CPU_MISS;
+	(void)arrays;
+	(void)cpu;
 }
 
-static enum cpu_result mutex_disown(char *slots, int cpu, struct cpu_slab *slab, bool exhausted)
+static bool mutex_fence(void)
 {
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	bool done;
-
-	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) &&
-	       cpu_slab_owner(slab) == (uint32_t)cpu && !(exhausted && height(slab));
-	if (done)
-		clear_owner(slab);
-	cpu_slot_unlock(slot);
-	return done ? CPU_DONE : CPU_MISS;
-}
-
-static void mutex_revoke(char *slots, int cpu, struct cpu_slab *slab)
-{
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-
-	cpu_slot_lock(slot);
-	clear_owner(slab);
-	cpu_slot_unlock(slot);
+	cpu_full_fence();
+	return true;
 }
 
 const struct cpu_engine cpu_engine_mutex = {
 	.name = "mutex",
-	.cpu = cpu_locked_cpu,
+	.cpu = cpu_by_kernel,
 	.pop = mutex_pop,
-	.lifo_pop = cpu_locked_lifo_pop,
-	.lifo_push = cpu_locked_lifo_push,
-	.lifo_take = cpu_locked_lifo_take,
-	.lifo_push_bulk = cpu_locked_lifo_push_bulk,
 	.push = mutex_push,
-	.pop_bulk = mutex_pop_bulk,
-	.push_bulk = mutex_push_bulk,
-	.install = cpu_locked_install,
-	.retire = mutex_retire,
-	.disown = mutex_disown,
-	.revoke = mutex_revoke,
-	.partial_push = cpu_locked_partial_push,
-	.partial_pop = cpu_locked_partial_pop,
-	.partial_take = cpu_locked_partial_take,
-	.batch_add = cpu_locked_batch_add,
-	.batch_take = cpu_locked_batch_take,
-	.fence = cpu_locked_fence,
+	.take = mutex_take,
+	.put = mutex_put,
+	.close = mutex_close,
+	.open = mutex_open,
+	.fence = mutex_fence,
 	.locks = true,
 };

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Restartable sequences: the fast ones, which allocation, free and deferred free inline, and the
- * general one, rseq_commit(). */
+/*
+ * Restartable sequences: rseq_pop() and rseq_push(), which allocations and frees inline, and three
+ * that the engine calls: rseq_take(), rseq_put() and rseq_is_newest().
+ *
+ * rseq_offset is cpu_rseq_offset. A miss has changed nothing; the engine's functions tell why.
+ */
 #ifndef CPU_CACHE_RSEQ_H
 #define CPU_CACHE_RSEQ_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cpu_cache.h"
 #include "inject.h"
-
-/* A section of the general kind: conditions, a copy, one committing store. */
-struct rseq_op {
-	uint32_t cpu;
-	uint32_t count;            /* number of offsets to copy before the commit */
-	const uint64_t *check[4];  /* words to compare */
-	uint64_t expect[4];        /* their expected values */
-	const uint16_t *from;
-	uint16_t *to;
-	const uint64_t *value;     /* address of the value to commit */
-	uint64_t *target;
-};
 
 #if defined(__SANITIZE_THREAD__)
 #define CPU_SANITIZED 1 /* the thread sanitizer does not see into assembly */
@@ -30,6 +23,11 @@ struct rseq_op {
 #define CPU_SANITIZED 1
 #endif
 #endif
+
+/* Sequences have these numbers. */
+static_assert(CPU_ROW_SHIFT == 17, "the distance of rows");
+static_assert(offsetof(struct cpu_array, limit) - CPU_ARRAY_COUNT == 8, "the place of the limit");
+static_assert(offsetof(struct cpu_array, obj) - CPU_ARRAY_COUNT == 16, "the place of objects");
 
 #if defined(__x86_64__) && !defined(CPU_SANITIZED)
 #include "arch/x86_64/rseq.h"
@@ -52,6 +50,6 @@ bool rseq_kernel_restarts(void);
 /* The same for the kernel of aarch64 with this release, as in struct utsname. */
 bool rseq_release_restarts(const char *release);
 /* The fence of this engine. false: the kernel refuses both membarrier(2) and visits of all CPUs. */
-bool rseq_fence(char *slots);
+bool rseq_fence(void);
 
 #endif /* CPU_CACHE_RSEQ_H */

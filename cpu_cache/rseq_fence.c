@@ -53,12 +53,11 @@ static bool membarrier(void)
 /* A process with one thread needs no system call, which a filter could answer by killing it: the
  * thread is here and in no section. If this is a signal handler, the signal has ended the section
  * that it interrupted. */
-bool rseq_fence(char *slots)
+bool rseq_fence(void)
 {
 	int saved = errno;
 	bool fenced;
 
-	(void)slots;
 	if (process_has_one_thread()) {
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return true;

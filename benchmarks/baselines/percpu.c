@@ -10,8 +10,8 @@
 
 #include "pages.h"
 
-/* Creation and destruction of slots, which the layer below leaves to its caller to serialise. */
-static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Creation and destruction of arrays, which the layer below leaves to its caller to serialise. */
+static pthread_mutex_t arrays_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool started;
 
@@ -41,21 +41,19 @@ void *percpu_alloc(size_t bytes)
 
 bool percpu_init(struct percpu *array, size_t limit)
 {
-	pthread_mutex_lock(&slots_lock);
-	array->slots = cpu_slots_create();
-	pthread_mutex_unlock(&slots_lock);
-	if (!array->slots)
-		return false;
-	array->lifos = cpu_slots_lifos(array->slots);
-	array->limit = limit;
-	return true;
+	pthread_mutex_lock(&arrays_lock);
+	array->arrays = cpu_arrays_create(true);
+	pthread_mutex_unlock(&arrays_lock);
+	for (unsigned cpu = 0; array->arrays && cpu < cpu_possible(); cpu++)
+		cpu_array_set_limit(cpu_array(array->arrays, cpu), (unsigned)limit);
+	return array->arrays;
 }
 
 void percpu_destroy(struct percpu *array)
 {
-	pthread_mutex_lock(&slots_lock);
-	cpu_slots_destroy(array->slots);
-	pthread_mutex_unlock(&slots_lock);
+	pthread_mutex_lock(&arrays_lock);
+	cpu_arrays_destroy(array->arrays);
+	pthread_mutex_unlock(&arrays_lock);
 }
 
 unsigned percpu_cpus(void)
@@ -68,50 +66,25 @@ int percpu_cpu(void)
 	return cpu_engine->cpu();
 }
 
-static size_t count_on(const struct percpu *array, int cpu)
+size_t percpu_take(const struct percpu *array, size_t n, void **objs)
 {
-	return __atomic_load_n(&cpu_lifo(array->lifos, cpu)->count, __ATOMIC_RELAXED);
+	return cpu_engine->take(&array->arrays, n, objs);
 }
 
-size_t percpu_take(const struct percpu *array, int cpu, size_t n, void **objs)
+size_t percpu_fill(const struct percpu *array, size_t n, void *const *objs)
 {
-	const size_t count = cpu < 0 ? 0 : count_on(array, cpu);
-
-	if (n > count)
-		n = count;
-	return n && cpu_engine->lifo_take(array->slots, cpu, n, objs) == CPU_DONE ? n : 0;
-}
-
-bool percpu_fill(const struct percpu *array, int cpu, size_t n, void *const *objs)
-{
-	return cpu >= 0 &&
-	       cpu_engine->lifo_push_bulk(array->slots, cpu, n, objs, array->limit) == CPU_DONE;
+	return cpu_engine->put(&array->arrays, n, objs);
 }
 
 void *percpu_pop_again(const struct percpu *array)
 {
-	void *obj;
-	int cpu;
-
-	do {
-		cpu = percpu_cpu();
-		if (cpu < 0 || !count_on(array, cpu))
-			return NULL;
-	} while (!percpu_take(array, cpu, 1, &obj));
-	return obj;
+	return cpu_engine->pop(&array->arrays);
 }
 
 bool percpu_push_again(const struct percpu *array, void *obj)
 {
-	enum cpu_result result;
-	int cpu;
+	const enum cpu_result result = cpu_engine->push(&array->arrays, obj);
 
-	do {
-		cpu = percpu_cpu();
-		if (cpu < 0)
-			return false;
-		result = cpu_engine->lifo_push(array->slots, cpu, obj, array->limit);
-	} while (result == CPU_MOVED);
 	if (result == CPU_DOUBLE)
 		baseline_abort("an object was freed twice", obj);
 	return result == CPU_DONE;
@@ -127,8 +100,7 @@ void percpu_each(void (*fn)(void *arg, int cpu), void *arg)
 	for (unsigned cpu = 0; cpu < cpus && cpu < CPU_SETSIZE; cpu++) {
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);
-		/* An engine with locks reaches every CPU from any. */
-		if (cpu_engine->locks || sched_setaffinity(0, sizeof(one), &one) == 0)
+		if (sched_setaffinity(0, sizeof(one), &one) == 0)
 			fn(arg, (int)cpu);
 	}
 	sched_setaffinity(0, sizeof(own), &own);

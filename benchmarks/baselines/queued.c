@@ -223,7 +223,7 @@ static void give(struct queued_cache *cache, size_t n, void *const *objs)
 static __attribute__((noinline)) void *alloc_slow(struct queued_cache *cache)
 {
 	void *objs[PERCPU_MAX], *obj = percpu_pop_again(&cache->cpu);
-	size_t n;
+	size_t n, kept;
 
 	if (obj)
 		return obj;
@@ -231,8 +231,9 @@ static __attribute__((noinline)) void *alloc_slow(struct queued_cache *cache)
 	if (!n)
 		return NULL;
 	n--;
-	if (n && !percpu_fill(&cache->cpu, percpu_cpu(), n, objs))
-		give(cache, n, objs);
+	kept = percpu_fill(&cache->cpu, n, objs);
+	if (kept < n)
+		give(cache, n - kept, objs + kept);
 	return objs[n];
 }
 
@@ -250,15 +251,14 @@ static __attribute__((noinline)) void free_slow(struct queued_cache *cache, void
 {
 	void *objs[PERCPU_MAX];
 	size_t n, batch;
-	int cpu;
 
 	if (percpu_push_again(&cache->cpu, obj))
 		return;
-	cpu = percpu_cpu();
-	n = percpu_take(&cache->cpu, cpu, PERCPU_MAX, objs);
+	n = percpu_take(&cache->cpu, PERCPU_MAX, objs);
 	batch = n < cache->batch ? n : cache->batch;
 	give(cache, batch, objs);
-	if (n > batch && !percpu_fill(&cache->cpu, cpu, n - batch, objs + batch))
+	batch += percpu_fill(&cache->cpu, n - batch, objs + batch);
+	if (batch < n)
 		give(cache, n - batch, objs + batch);
 	if (!percpu_push_again(&cache->cpu, obj))
 		give(cache, 1, &obj);
@@ -273,7 +273,7 @@ FASTPATH void queued_free(struct queued_cache *cache, void *obj)
 
 size_t queued_alloc_bulk(struct queued_cache *cache, size_t n, void **objs)
 {
-	size_t done = percpu_take(&cache->cpu, percpu_cpu(), n, objs), found = 1;
+	size_t done = percpu_take(&cache->cpu, n, objs), found = 1;
 
 	for (; done < n && found; done += found)
 		found = take(cache, n - done, objs + done);
@@ -316,7 +316,8 @@ static void drain_cpu(void *arg, int cpu)
 	struct queued_cache *cache = arg;
 	void *objs[PERCPU_MAX];
 
-	give(cache, percpu_take(&cache->cpu, cpu, PERCPU_MAX, objs), objs);
+	(void)cpu;
+	give(cache, percpu_take(&cache->cpu, PERCPU_MAX, objs), objs);
 }
 
 static void drain(struct queued_cache *cache)

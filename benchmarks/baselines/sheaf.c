@@ -6,6 +6,7 @@
 #include "sheaf.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "baseline.h"
 
@@ -124,6 +125,7 @@ static __attribute__((noinline)) void *alloc_slow(struct sheaf_cache *cache)
 {
 	void *obj = percpu_pop_again(&cache->main);
 	struct sheaf *sheaf;
+	size_t kept;
 	int cpu;
 
 	if (obj)
@@ -134,8 +136,9 @@ static __attribute__((noinline)) void *alloc_slow(struct sheaf_cache *cache)
 		return NULL;
 	if (sheaf->count)
 		obj = sheaf->objs[--sheaf->count];
-	if (sheaf->count && percpu_fill(&cache->main, cpu, sheaf->count, sheaf->objs))
-		sheaf->count = 0;
+	kept = percpu_fill(&cache->main, sheaf->count, sheaf->objs);
+	sheaf->count -= kept;
+	memmove(sheaf->objs, sheaf->objs + kept, sheaf->count * sizeof(obj));
 	attach(cache, cpu, sheaf);
 	return obj;
 }
@@ -173,7 +176,7 @@ static __attribute__((noinline)) void free_slow(struct sheaf_cache *cache, void 
 	cpu = percpu_cpu();
 	sheaf = get_empty(cache, cpu);
 	if (sheaf) {
-		sheaf->count = percpu_take(&cache->main, cpu, cache->capacity, sheaf->objs);
+		sheaf->count = percpu_take(&cache->main, cache->capacity, sheaf->objs);
 		attach(cache, cpu, sheaf);
 	}
 	if (!percpu_push_again(&cache->main, obj))
@@ -190,7 +193,7 @@ FASTPATH void sheaf_free(struct sheaf_cache *cache, void *obj)
 size_t sheaf_alloc_bulk(struct sheaf_cache *cache, size_t n, void **objs)
 {
 	const int cpu = percpu_cpu();
-	size_t done = percpu_take(&cache->main, cpu, n, objs);
+	size_t done = percpu_take(&cache->main, n, objs);
 	struct sheaf *sheaf = done < n ? detach(cache, cpu) : NULL;
 
 	if (sheaf) {
@@ -249,7 +252,7 @@ static void drain_cpu(void *arg, int cpu)
 		flush(cache, sheaf);
 		free(sheaf);
 	}
-	sheaf_slabs_give(cache, percpu_take(&cache->main, cpu, PERCPU_MAX, objs), objs);
+	sheaf_slabs_give(cache, percpu_take(&cache->main, PERCPU_MAX, objs), objs);
 }
 
 static void drain(struct sheaf_cache *cache)

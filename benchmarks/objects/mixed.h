@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cases of mixed lifetimes, part of cases.c. Allocations and frees do not alternate:
- * where they do, the newest object of the LIFO serves every allocation, and what it costs to
+ * where they do, the newest object of the array serves every allocation, and what it costs to
  * find one in a slab that is nearly full stays hidden.
  */
 #ifndef OBJECTS_MIXED_H

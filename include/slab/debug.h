@@ -58,9 +58,9 @@ enum slab_problem {
 	SLAB_PROBLEM_END_POISON,        /* "End Poison overwritten": its last byte */
 	SLAB_PROBLEM_OBJECT_PADDING,    /* "Object padding overwritten" */
 	SLAB_PROBLEM_SLAB_PADDING,      /* "Padding overwritten": behind a slab's last object */
-	SLAB_PROBLEM_FREELIST,          /* "Freepointer corrupt", "Freechain corrupt" */
+	SLAB_PROBLEM_FREELIST,          /* "Map of free objects corrupt", "Freepointer corrupt" */
 	SLAB_PROBLEM_COUNT,             /* "Wrong object count …", "Wrong number of objects …" */
-	SLAB_PROBLEM_DOUBLE_FREE,       /* "Object already free", "More objects freed …" */
+	SLAB_PROBLEM_DOUBLE_FREE,       /* "Object already free" */
 	SLAB_PROBLEM_INVALID_POINTER,   /* "Invalid object pointer …": e.g. into an object */
 	SLAB_PROBLEM_WRONG_CACHE,       /* "Wrong slab cache …" */
 	SLAB_PROBLEM_NOT_A_SLAB,        /* "Attempt to free object … outside of slab" */

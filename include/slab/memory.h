@@ -3,11 +3,12 @@
  * Returning memory to the operating system: decay, trim, reclaim, limits, and moving objects
  * together. docs/memory.md shows how to use them.
  *
- * A cache keeps some empty slabs (min_partial), and releases the others to the page layer of the
- * process at once. libslab returns memory to the operating system when no thread used it for
- * SLAB_DECAY_MS milliseconds (10000 by default; 0: at once; never: not by time). This applies to
- * free slabs of the page layer, to slabs of idle CPUs and caches, and to pages without an object in
- * use within slabs that no CPU owns. So an idle process shrinks to the memory that it uses; after
+ * A cache keeps its empty slabs until it has not needed them for a while, or until another cache
+ * grows. Then they go to the page layer of the process, but for min_partial of each shard. libslab
+ * returns memory to the operating system when no thread used it for SLAB_DECAY_MS milliseconds
+ * (10000 by default; 0: at once; never: not by time). This applies to free slabs of the page layer,
+ * to empty slabs, to objects that CPUs hold of idle caches, and to pages without an object in use
+ * within slabs. So an idle process shrinks to the memory that it uses; after
  * that, libslab does not wake it any more. libslab does not return pages within slabs of type-safe
  * caches, or of caches with a constructor or destructor, since free objects there have contents.
  * libslab's control thread does this work, and watches the memory pressure of the machine and of
@@ -28,8 +29,8 @@ extern "C" {
 
 /*
  * slab_trim: return all unused memory to the operating system at once, whatever SLAB_DECAY_MS is.
- * The function takes back the slabs of CPUs. It returns empty slabs, free slabs of the page layer,
- * and pages within slabs on which no object is in use.
+ * The function returns the free objects of CPUs to their slabs. Then it returns empty slabs, free
+ * slabs of the page layer, and pages within slabs on which no object is in use.
  *
  * Returns the number of bytes that it returned to the operating system.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

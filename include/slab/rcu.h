@@ -79,9 +79,10 @@ extern "C" {
  * waits until less waits. In the qsbr flavour a thread that is online counts as within a
  * section.
  *
- * The function reports the same misuse as slab_free(). Without debug flags and sampling,
- * neither of the two functions detects an object that the other one freed before. For a
- * cache without args.rcu the function reports the call and does not free the object.
+ * The function reports the same misuse as slab_free(). An object that slab_free() and this function
+ * free, in either order, is reported when it returns to its slab, in a cache with debug flags in
+ * the call. For a cache without args.rcu the function reports the call and does not free the
+ * object.
  * MT-safe, fork-safe (<slab/rcu.h>), cancel-safe, not async-signal-safe.
  */
 SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);

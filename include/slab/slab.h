@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libslab: typed object caches for servers, with the design of Linux's SLUB.
+ * libslab: typed object caches for servers: SLUB with arrays per CPU, as Linux since 7.0.
  *
- * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. A CPU allocates and
- * frees by restartable sequences (rseq(2)), without a lock and without an atomic instruction.
- * docs/design.md explains the design; docs/glossary.md defines the terms.
+ * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. Each CPU has an array
+ * of free objects. It allocates and frees by restartable sequences (rseq(2)) on that array, without
+ * a lock and without an atomic instruction. docs/design.md explains the design; docs/glossary.md
+ * defines the terms.
  *
  * Conventions of all headers, unless a function says otherwise
  *   sizes            A size is a number of bytes.
@@ -30,8 +31,8 @@
  *                    path (with debug flags, no call does). So a handler should allocate or
  *                    free only if the interrupted code cannot be inside libslab.
  *   fork-safe        Another thread may fork during the call. Parent and child may both
- *                    continue to use every cache. The child does not get the free objects
- *                    of slabs that other threads were using at that moment. A signal
+ *                    continue to use every cache. The child lacks at most the free objects
+ *                    that other threads were moving at that moment. A signal
  *                    handler may fork if it interrupts fork(); if it interrupts a call of
  *                    libslab, only while the process has never had another thread. The
  *                    control thread is one; glibc before 2.32 and musl count as threaded.
@@ -174,7 +175,7 @@ struct slab_cache_args {
 	/*
 	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB to 256
 	 * KiB, depending on the object size); 0: no limit. When an allocation needs a slab beyond
-	 * the limit, libslab takes back free slabs of other CPUs and nodes and calls args.reclaim.
+	 * the limit, libslab takes back the free objects of all CPUs and calls args.reclaim.
 	 * If that is not enough, the allocation fails with ENOMEM. Slabs with debug flags count,
 	 * and guarded objects: 64 KiB each, and more if pages have more than 16 KiB. libslab does
 	 * not merge a cache with a limit.
@@ -259,11 +260,12 @@ SLAB_API const char *slab_create_error(void);
  * (unused ones of a reserve do not count), libslab reports them ("Objects remaining in NAME on
  * slab_cache_destroy"), and the cache stays usable. A merged cache loses one reference and the name
  * that was added last. If the program later creates a cache by another name of the merged cache,
- * that name is dropped and the former comes back. The name stays in use until the call returns. libslab holds no lock while it runs
- * destructors or writes reports. Other threads can create and destroy caches, and fork, meanwhile;
- * the child of such a fork still has the cache. With args.rcu the call waits for grace periods. It
- * also waits while another thread runs the cache's reclaim function, or serves a request of
- * slabinfo on the cache. So the caller must not hold a lock that the cache's callbacks take.
+ * that name is dropped and the former comes back. The name stays in use until the call returns.
+ * libslab holds no lock while it runs destructors or writes reports. Other threads can create and
+ * destroy caches, and fork, meanwhile; the child of such a fork still has the cache. With args.rcu
+ * the call waits for grace periods. It also waits while another thread runs the cache's reclaim
+ * function, or serves a request of slabinfo on the cache. So the caller must not hold a lock that
+ * the cache's callbacks take.
  *
  * Returns 0, or
  *   -EBUSY    objects are still allocated; or the caller is one of the cache's own
@@ -284,9 +286,9 @@ SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 /*
  * slab_cache_shrink: return all empty slabs of a cache to the operating system.
  *
- * The function takes back the slabs of CPUs, which go on working. It releases empty slabs, and
- * sorts the partial lists so that allocations use the fullest slabs first, as SLUB does. It also
- * returns the memory of slabs that caches released earlier.
+ * The function returns the free objects of CPUs to their slabs, and releases all empty slabs. Other
+ * threads go on working meanwhile. It also returns the memory of slabs that caches released
+ * earlier.
  *
  * Returns the number of slabs that this cache released, or -EINVAL: the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
@@ -294,8 +296,8 @@ SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 SLAB_API int slab_cache_shrink(struct slab_cache *cache);
 
 /*
- * slab_cache_validate: check all slabs of a cache. libslab checks counts and freelists, and with
- * debug flags every byte whose value is known. Other threads may use the cache meanwhile.
+ * slab_cache_validate: check all slabs of a cache. libslab checks counts and maps of free objects,
+ * and with debug flags every byte whose value is known. Other threads may use the cache meanwhile.
  *
  * Returns the number of problems found, each of which libslab reports, or -EINVAL: the cache was
  * destroyed.
@@ -306,18 +308,19 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
 /*
  * slab_free: free an object of a cache. NULL is allowed.
  *
- * Any thread on any CPU may have allocated the object. In every cache libslab reports three kinds
- * of misuse, and does not free the object: an object of another cache, one that a CPU frees twice
- * in a row, and one that returns to a slab whose objects are all free (the program freed one of
- * them twice); a CPU holds up to 502 freed objects, so this report may come later, or not at all if
- * the program allocates the object again. A pointer that leads to no object is undefined behaviour,
- * except in a cache with SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else.
- * SLAB_HARDEN=on in the environment sets this flag for all caches. Frees of such a cache leave the
- * fast path: a pair of an allocation and a free takes about twice as long. The first such cache
- * installs a handler of SIGSEGV and SIGBUS, as slab_cache_sample() does; the handler catches
- * pointers to unmapped memory. In caches with debug flags (<slab/debug.h>) libslab reports every
- * invalid free. docs/hunting-corruption.md has a table of the invalid frees that each of these
- * detects.
+ * Any thread on any CPU may have allocated the object. In every cache libslab reports two kinds
+ * of misuse, and does not free the object: an object of another cache, and one that was freed
+ * before. The call reports such an object if it is the newest of the CPU's array. Otherwise the
+ * report comes when the object returns to its slab, and never if the program allocates the object
+ * again before. A pointer that leads to no object is undefined behaviour.
+ *
+ * In a cache with SLAB_HARDEN_FREE the call reports every double free, and each pointer that leads
+ * to no object. SLAB_HARDEN=on in the environment sets this flag for all caches. Such a cache takes
+ * each object from its slab and returns it there, under a lock: a pair of an allocation and a free
+ * takes some 20 times as long. The first such cache installs a handler of SIGSEGV and SIGBUS, as
+ * slab_cache_sample() does; the handler catches pointers to unmapped memory. In caches with debug
+ * flags (<slab/debug.h>) libslab reports every invalid free. docs/hunting-corruption.md has a table
+ * of the invalid frees that each of these detects.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
 SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
@@ -330,7 +333,7 @@ SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
  * libslab finds no memory or a limit is reached, it takes back unused memory, calls reclaim
  * functions, and at last takes an object of the cache's reserve. gcc warns if an object goes to
  * free().
- * Algorithm: SLUB's per-CPU slabs, as restartable sequences (docs/design.md, section 6).
+ * Algorithm: docs/design.md, section 6.
  *
  * Returns the object, or NULL and errno ENOMEM: there is no memory, a limit is reached, or the
  * constructor failed. A call that succeeds leaves errno unchanged.
@@ -372,8 +375,8 @@ SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
 	SLAB_ALLOCATOR_(slab_free, 2);
 
 /* Sources of slab_alloc_bulk(); they can be or-ed. Each includes SLAB_ALLOC_LOCAL. */
-#define SLAB_ALLOC_LOCAL 1u /* objects that the running CPU holds */
-#define SLAB_ALLOC_PARTIAL 2u /* partial slabs of the CPU's node */
+#define SLAB_ALLOC_LOCAL 1u /* the running CPU's array */
+#define SLAB_ALLOC_PARTIAL 2u /* partial slabs of any shard of the CPU's node */
 #define SLAB_ALLOC_NEW 4u /* fresh slabs */
 #define SLAB_ALLOC_FULL 8u /* all sources that slab_alloc() has: n objects if possible */
 
@@ -396,9 +399,8 @@ SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t 
 /*
  * slab_free_bulk: free objs[0 … n-1], which are all of this cache. The function skips NULL.
  *
- * It frees consecutive objects of one slab in one step, so it is fastest for arrays in the order of
- * allocation. It reports the same misuse as slab_free(), except an object that the same call frees
- * twice in a row.
+ * It gives the CPU's array as many objects as it has room for in one step, and returns the others
+ * of a long call to their slabs. It reports the same misuse as slab_free().
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs);
@@ -412,8 +414,9 @@ SLAB_API const char *slab_cache_name(const struct slab_cache *cache);
  * the largest of these sizes. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API size_t slab_cache_size(const struct slab_cache *cache);
 
-/* slab_engine: the name of the engine, the mechanism by which CPUs commit changes to slabs: "rseq",
- * "cmpxchg16b" or "mutex". It is the first that works on the machine, unless SLAB_ENGINE names one.
+/* slab_engine: the name of the engine, the mechanism by which CPUs commit changes to their arrays:
+ * "rseq", "cmpxchg16b" or "mutex". It is the first that works on the machine, unless SLAB_ENGINE
+ * names one.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
 SLAB_API const char *slab_engine(void);
 

@@ -21,22 +21,18 @@ extern "C" {
 
 /* Events off the fast path, named as in SLUB where it has the event. */
 enum slab_event {
-	SLAB_EVENT_ALLOC_SLOWPATH,       /* allocations that left the fast path, bulk included */
-	SLAB_EVENT_ALLOC_REFILL,         /* slabs refilled with objects freed by other CPUs */
-	SLAB_EVENT_ALLOC_FROM_PARTIAL,   /* slabs taken from this CPU's partial list */
-	SLAB_EVENT_ALLOC_FROM_NODE,      /* slabs taken from a node's partial list */
-	SLAB_EVENT_ALLOC_SLAB,           /* slabs taken from the page layer */
-	SLAB_EVENT_ALLOC_NODE_MISMATCH,  /* slabs taken from another node than requested */
-	SLAB_EVENT_FREE_SLOWPATH,        /* frees that left the fast path */
-	SLAB_EVENT_FREE_REMOTE,          /* objects returned to slabs of other CPUs */
-	SLAB_EVENT_FREE_REMOTE_BATCH,    /* remote batches in which they were returned */
-	SLAB_EVENT_FREE_OWN,             /* full slabs that a CPU came to own by a free */
-	SLAB_EVENT_FREE_ADD_PARTIAL,     /* slabs put on a node's partial list */
-	SLAB_EVENT_FREE_SLAB,            /* slabs released to the page layer */
-	SLAB_EVENT_DEACTIVATE_FULL,      /* slabs that became full: on no list */
-	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists whose surplus went to their node */
-	SLAB_EVENT_FLUSH,                /* CPUs whose slabs were revoked */
-	SLAB_EVENT_HANDED_OFF,           /* slabs that a thread gave to a CPU from another CPU */
+	SLAB_EVENT_ALLOC_SLOWPATH,      /* allocations that left the fast path, bulk included */
+	SLAB_EVENT_ALLOC_REFILL,        /* times that a CPU's array got objects from slabs */
+	SLAB_EVENT_ALLOC_MAGAZINE,      /* times that it got them from a magazine */
+	SLAB_EVENT_ALLOC_OTHER_SHARD,   /* slabs taken from CPUs that use another shard */
+	SLAB_EVENT_ALLOC_SLAB,          /* slabs taken from the page layer */
+	SLAB_EVENT_ALLOC_NODE_MISMATCH, /* slabs taken from another node than requested */
+	SLAB_EVENT_FREE_SLOWPATH,       /* frees that left the fast path */
+	SLAB_EVENT_FREE_FLUSH,          /* times that half a full array went to its slabs */
+	SLAB_EVENT_FREE_MAGAZINE,       /* times that it went to a magazine */
+	SLAB_EVENT_FREE_OTHER_NODE,     /* freed objects of other nodes */
+	SLAB_EVENT_FREE_SLAB,           /* slabs released to the page layer */
+	SLAB_EVENT_ARRAYS_CLOSED,       /* times that all arrays and magazines were emptied */
 	SLAB_EVENT_COUNT
 };
 
@@ -64,17 +60,16 @@ struct slab_stats {
 				     slabs takes smaller ones */
 	unsigned has_ctor;
 	unsigned merged;          /* other names that share this cache */
-	unsigned min_partial;     /* empty slabs kept per node */
-	unsigned cpu_partial;     /* slabs that one CPU's partial list may hold */
+	unsigned min_partial;     /* empty slabs that each shard keeps: see slab(7) */
 	uint64_t slabs;           /* all slabs */
 	uint64_t slab_bytes;      /* of all slabs */
-	uint64_t cpu_slabs;       /* owned by a CPU: current or on its partial list */
-	uint64_t partial;         /* on a node's partial list */
-	uint64_t full;            /* no free object, on no list */
+	uint64_t partial;         /* some objects are free */
+	uint64_t full;            /* no object is free */
+	uint64_t empty;           /* all objects are free: kept for the next allocations */
 	uint64_t objects;         /* allocated objects */
 	uint64_t total_objects;   /* objects that fit into the slabs */
-	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
-	uint64_t cpu_objects;     /* freed objects that CPUs hold, and those in magazines */
+	uint64_t objects_partial; /* allocated objects in partial slabs */
+	uint64_t cpu_objects;     /* free objects in arrays of CPUs and in magazines */
 	uint64_t populated;       /* bytes of slabs that were touched and not purged since */
 	uint64_t debug_slabs;     /* slabs with debug flags */
 	uint64_t legacy_slabs;    /* legacy-layout slabs: their debug flags differ from those of
@@ -114,7 +109,7 @@ struct slab_process_stats {
 	uint64_t slab_bytes; /* bytes of slabs in use by caches, with one that is just being made */
 	uint64_t cached_bytes; /* bytes of free slabs that still hold memory */
 	uint64_t large_bytes; /* bytes of large allocations of <slab/malloc.h> */
-	uint64_t metadata_bytes; /* descriptors, index stacks, per-CPU areas: an upper bound */
+	uint64_t metadata_bytes; /* descriptors, maps, arrays of CPUs: an upper bound */
 };
 
 /*
@@ -184,13 +179,12 @@ SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t
  * slab_stat_write: change a number at once by its name. A merged cache has one value under all its
  * names.
  *   min_partial  0 to 65535 slabs; libslab releases the surplus over a smaller number
- *   cpu_partial  0 to 32767 slabs; if lowered, libslab moves the surplus to the nodes
  *   limit        bytes, at least one slab, 0: no limit; see struct slab_cache_args. A limit
  *                below the slabs in use frees nothing; allocations that need another slab fail
  *   sample       N: guard one in N allocations, 0: none; as slab_cache_sample()
  *   remote_node_defrag_ratio  0 to 100: the percentage of cases in which a CPU whose node has
- *                no partial slab takes one of a node that has more than min_partial, rather
- *                than a fresh one of its own
+ *                no free object takes objects of another node, rather than a fresh slab of its
+ *                own
  *   events       0, which clears it; concurrent increments may be lost
  *
  * Returns 0, or
@@ -208,14 +202,14 @@ struct slab_usage {
 	size_t slab_size; /* bytes from one object to the next */
 	uint64_t slabs;
 	uint64_t slab_bytes; /* of all slabs, with one that a thread is just making */
-	uint64_t free_objects; /* that CPUs, their current slabs, magazines and the reserve hold */
-	uint64_t objects; /* the objects that fit into slab_bytes, less free_objects */
+	uint64_t free_objects; /* in slabs, arrays of CPUs, magazines and the reserve */
+	uint64_t objects; /* the objects that fit into the slabs, less free_objects */
 };
 
 /*
  * slab_cache_usage: slab_cache_stats() for a process with many slabs. It looks at no slab: its time
- * grows with the CPUs and nodes alone. `objects` is an upper bound: free objects of slabs that no
- * CPU allocates from count as objects, and so does the rest of each slab that is smaller than one.
+ * grows with the CPUs and nodes alone. In a cache that has slabs with debug flags, `objects` is an upper
+ * bound: all objects of these slabs count.
  *
  * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library
  * knows.

@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The slow paths of allocation and free, which the fast paths call when their section fails. */
+/* The slow paths of allocation and free, which the fast paths call when their section misses. */
 #ifndef SLAB_ALLOC_ALLOC_H
 #define SLAB_ALLOC_ALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct slab;
 struct slab_cache;
-/* slab_alloc_second() tries the CPU's current slab, which also refills the LIFO, and then calls
- * slab_alloc_requested(), the complete slow path. `caller` requested `requested` bytes of the
+/* Allocate when the fast path has found no object. `caller` requested `requested` bytes of the
  * object_size bytes of an object. */
-void *slab_alloc_second(struct slab_cache *cache, size_t requested, const void *caller);
-void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
-/* slab_free_second() tries the slab, if the CPU owns it, then a magazine and the remote batch, and
- * then calls slab_free_from(). The slab is untagged. slab_free_slow() calls slab_free_from() at
- * once. */
-void slab_free_second(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
-void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
-/* The LIFO refused an object whose slab had the number of this cache; it may have got a tag since. */
-__attribute__((nonnull(1))) void slab_free_numbered(struct slab_cache *cache, void *obj,
-						    const void *caller);
-/* The complete slow path of a free; reports name `caller`. */
-void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
+void *slab_alloc_slow(struct slab_cache *cache, size_t requested, const void *caller);
+/* Free any pointer that the fast path has not freed: NULL, an object that the array refused, an object
+ * of a tagged slab, or a pointer that is no object of the cache. Reports name `caller`. */
+__attribute__((nonnull(1))) void slab_free_slow(struct slab_cache *cache, void *obj,
+						const void *caller);
 /* Allocate without reclaim, sampling, zeroing or counting. NULL: there is no memory, or fault
  * injection made the allocation fail. */
 void *cache_alloc_plain(struct slab_cache *cache, const void *caller);

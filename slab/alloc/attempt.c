@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One attempt at an allocation: a sample of the heap profile or a guarded object if one is due, an object of a debug slab if
- * the cache has debug flags, else an object of this CPU or of the requested node. The attempt
- * refills the CPU as often as necessary.
+ * One attempt at an allocation: a sample of the heap profile or a guarded object if one is due, an
+ * object of a debug slab if the cache has debug flags, else an object of this CPU or of the requested
+ * node.
  */
 #include "alloc/attempt.h"
 #include "alloc/alloc.h"
@@ -10,32 +10,23 @@
 #include "base/fail.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
-#include "core/node.h"
-#include "percpu/refill.h"
+#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "pages/os.h"
-#include "pages/segment.h"
 #include "pages/topology.h"
+#include "percpu/refill.h"
 
 #include <errno.h>
 #include <slab/slab.h>
 
-/* An estimate of how many allocations this CPU serves before the next refill: the free objects of
- * the current slab and of the LIFO. A magazine fills the LIFO of a CPU without a current slab, too. */
-static unsigned long count_current(struct slab_cache *cache)
+/* An estimate of how many allocations this CPU serves before the next refill, with the present one. */
+static unsigned long count_held(struct slab_cache *cache)
 {
-	int cpu = cpu_engine->cpu();
-	struct cpu_slab *slab;
-	unsigned long n;
+	const char *arrays = __atomic_load_n(&cache->arrays, __ATOMIC_RELAXED);
+	const int cpu = cpu_engine->cpu();
 
-	if (cpu < 0)
-		return 1;
-	slab = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
-	n = __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
-	if (slab)
-		return n + cpu_slab_free_count(slab);
-	return n ? n : 1;
+	return 1 + (cpu < 0 ? 0ul : cpu_array_count(cpu_array(arrays, cpu)));
 }
 
 /* `n` allocations have passed since sampling counted last. Guard this one if sampling is due. */
@@ -47,6 +38,32 @@ static void *alloc_sampled(struct slab_cache *cache, unsigned long n, size_t req
 	return guard_alloc(cache, requested, caller);
 }
 
+/* The array was refilled, and obj is the first of its objects: count them all. */
+static SLAB_SLOWPATH void *sample_refill(struct slab_cache *cache, void *obj, size_t requested,
+					 const void *caller)
+{
+	void *guarded = alloc_sampled(cache, count_held(cache), requested, caller);
+
+	if (!guarded)
+		return obj;
+	slab_free_slow(cache, obj, NULL);
+	return guarded;
+}
+
+/* In a cache with hardened frees each object is free in its slab or in use, never in an array: so each
+ * free can tell whether it is a double one. */
+static bool has_arrays(const struct slab_cache *cache)
+{
+	return SLAB_LIKELY(!(cache->tag & SLAB_TAG_HARDEN));
+}
+
+static void *take_from_slabs(struct slab_cache *cache)
+{
+	return has_arrays(cache)
+		       ? cache_refill(cache)
+		       : node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
+}
+
 static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t requested,
 			  const void *caller)
 {
@@ -54,24 +71,16 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 
 	if (may_guard && sample_gate_open(cache))
 		obj = alloc_sampled(cache, 1, requested, caller);
-	while (!obj) {
-		if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
-			return debug_alloc(cache, -1, false, requested, caller);
-		obj = cpu_pop(cache);
-		if (obj)
-			break;
-		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
-		case REFILL_NO_CPU:
-			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
-		case REFILL_ERROR:
-			errno = ENOMEM;
-			return NULL;
-		default:
-			if (may_guard && sample_is_on(cache) && !sample_gate_open(cache))
-				obj = alloc_sampled(cache, count_current(cache), requested, caller);
-			break;
-		}
-	}
+	if (obj)
+		return obj;
+	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
+		return debug_alloc(cache, -1, false, requested, caller);
+	obj = cpu_pop(cache);
+	if (obj)
+		return obj;
+	obj = take_from_slabs(cache);
+	if (obj && may_guard && sample_is_on(cache) && !sample_gate_open(cache))
+		obj = sample_refill(cache, obj, requested, caller);
 	return obj;
 }
 
@@ -98,7 +107,7 @@ static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node
 {
 	if (!obj || !topology_is_real() || os_lies_on(obj, cache->object_size, node))
 		return obj;
-	slab_free_from(cache, obj, slab_of(obj), NULL);
+	slab_free_slow(cache, obj, NULL);
 	errno = ENOMEM;
 	return NULL;
 }

@@ -2,18 +2,18 @@
 /*
  * The fast paths, and nothing else.
  *
- * Each is one restartable sequence on the CPU's LIFO (cpu_cache/rseq.h). If it fails, a tail call
- * leads out of line: first to a second sequence, on a slab, then to the slow path.
+ * Each is one restartable sequence on the CPU's array (cpu_cache/rseq.h). If it misses, a tail call
+ * leads to the slow path.
  *
- * One test covers everything unusual: the LIFO has the limit 0. This is so for a new cache, a cache
- * with a gate set (core/gate.h), a slot under revocation, and engines other than rseq.
+ * One test covers everything unusual. Allocations find an empty array if a gate is set (core/gate.h)
+ * or the cache is closed, and with engines other than rseq. Frees find a full one in the last two
+ * cases; a tag in the slab's user keeps them off if they need more than a push.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "core/slab.h"
 #include "core/user_pointer.h"
-#include "pages/segment.h"
 
 /* `inline` lets gcc's link-time optimization inline these functions; without it gcc estimates their
  * assembly as too large. (clang does not need it, and warns.) */
@@ -27,24 +27,14 @@ FASTPATH void *slab_alloc(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
 		return obj;
-	return slab_alloc_second(cache, cache->object_size, __builtin_return_address(0));
+	return slab_alloc_slow(cache, cache->object_size, __builtin_return_address(0));
 }
 
 FASTPATH void slab_free(struct slab_cache *cache, void *obj)
 {
-	if (SLAB_UNLIKELY(!obj))
+	if (SLAB_LIKELY(obj != NULL) && slab_has_user(obj, cache) && slab_push(cache, obj))
 		return;
-
-	bool other;
-	struct slab *slab = slab_of_user(obj, cache, &other);
-
-	if (SLAB_UNLIKELY(other)) {
-		slab_free_slow(cache, obj, slab);
-		return;
-	}
-	if (SLAB_LIKELY(slab_push(cache, slab, obj)))
-		return;
-	slab_free_second(cache, obj, slab, __builtin_return_address(0));
+	slab_free_slow(cache, obj, __builtin_return_address(0));
 }

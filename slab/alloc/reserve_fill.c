@@ -8,7 +8,6 @@
 #include "debug/debug_cache.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
-#include "pages/segment.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +29,7 @@ static bool fill(struct slab_cache *cache, const void *caller)
 		if (!obj)
 			return false;
 		if (!reserve_put(cache, obj)) /* other threads fill it at the same time */
-			slab_free_from(cache, obj, slab_of(obj), caller);
+			slab_free_slow(cache, obj, caller);
 	}
 	return true;
 }
@@ -81,5 +80,5 @@ void reserve_empty(struct slab_cache *cache)
 	void *obj;
 
 	while ((obj = reserve_get(cache)))
-		slab_free_from(cache, obj, slab_of(obj), NULL);
+		slab_free_slow(cache, obj, NULL);
 }

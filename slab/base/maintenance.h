@@ -48,7 +48,7 @@ static inline void maintenance_resume(void)
 /*
  * maintenance_poll: in a process without the thread, do the periodic work that is due (the driver's
  * `resume`). It may take long, and run destructors. Slow paths that are rare enough for a look at
- * the clock call it, before or after their work: with no lock held and no slab isolated. It keeps
+ * the clock call it, before or after their work: with no lock held and no slab off the lists. It keeps
  * errno.
  */
 extern bool maintenance_polls;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of names: events, SLAB_* flags, and the characters of debug flags. */
 #include "base/names.h"
-#include "cpu_cache.h"
 
 #include <ctype.h>
 #include <slab/slab.h>
@@ -11,23 +10,17 @@
 static const char *const event_names[SLAB_EVENT_COUNT] = {
 	[SLAB_EVENT_ALLOC_SLOWPATH] = "alloc_slowpath",
 	[SLAB_EVENT_ALLOC_REFILL] = "alloc_refill",
-	[SLAB_EVENT_ALLOC_FROM_PARTIAL] = "alloc_from_partial",
-	[SLAB_EVENT_ALLOC_FROM_NODE] = "alloc_from_node",
+	[SLAB_EVENT_ALLOC_MAGAZINE] = "alloc_magazine",
+	[SLAB_EVENT_ALLOC_OTHER_SHARD] = "alloc_other_shard",
 	[SLAB_EVENT_ALLOC_SLAB] = "alloc_slab",
 	[SLAB_EVENT_ALLOC_NODE_MISMATCH] = "alloc_node_mismatch",
 	[SLAB_EVENT_FREE_SLOWPATH] = "free_slowpath",
-	[SLAB_EVENT_FREE_REMOTE] = "free_remote",
-	[SLAB_EVENT_FREE_REMOTE_BATCH] = "free_remote_batch",
-	[SLAB_EVENT_FREE_OWN] = "free_own",
-	[SLAB_EVENT_FREE_ADD_PARTIAL] = "free_add_partial",
+	[SLAB_EVENT_FREE_FLUSH] = "free_flush",
+	[SLAB_EVENT_FREE_MAGAZINE] = "free_magazine",
+	[SLAB_EVENT_FREE_OTHER_NODE] = "free_other_node",
 	[SLAB_EVENT_FREE_SLAB] = "free_slab",
-	[SLAB_EVENT_DEACTIVATE_FULL] = "deactivate_full",
-	[SLAB_EVENT_CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
-	[SLAB_EVENT_FLUSH] = "flush",
-	[SLAB_EVENT_HANDED_OFF] = "handed_off",
+	[SLAB_EVENT_ARRAYS_CLOSED] = "arrays_closed",
 };
-
-_Static_assert(SLAB_EVENT_COUNT <= CPU_EVENTS, "every event has a counter in the slot");
 
 const char *slab_event_name(unsigned event)
 {

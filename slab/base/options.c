@@ -260,7 +260,7 @@ static const struct {
 	enum form form;
 } table[] = {
 	{{"SLAB_ENGINE", "auto, rseq, cmpxchg16b, mutex", "auto",
-	  "how CPUs commit changes to slabs; auto takes the first engine that works"},
+	  "how CPUs commit changes to their arrays; auto takes the first engine that works"},
 	 parse_engine,
 	 FORM_TEXT},
 	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share slabs"},

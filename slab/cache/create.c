@@ -25,7 +25,6 @@
 #include "base/options.h"
 #include "control/server.h"
 #include "core/debug_record.h"
-#include "core/node.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
 #include "debug/debug_cache.h"
@@ -34,15 +33,15 @@
 #include "debug/layout.h"
 #include "memory/pressure.h"
 #include "pages/account.h"
-#include "pages/free_slabs.h"
 #include "pages/topology.h"
-#include "percpu/lifo_length.h"
+#include "percpu/closing.h"
+#include "percpu/length.h"
 #include "rcu/free_rcu.h"
 #include "core/gate.h"
 #include "core/init.h"
 #include "core/name_table.h"
-#include "core/numbers.h"
 #include "core/registry.h"
+#include "core/shard.h"
 #include "report/annotate.h"
 #include "report/profile.h"
 
@@ -53,10 +52,10 @@
 #define CREATE_FLAG_DEFINED (UINT64_C(1) << 62)
 #define CREATE_FLAGS (DEBUG_FLAG_NO_GROWTH | CREATE_FLAG_DEFINED)
 
-#define CPU_PARTIAL_BYTES (1u << 20)
-#define CPU_PARTIAL_CPUS 16u
+/* Empty slabs that each shard keeps. */
+#define MIN_PARTIAL 2u
 /* Per cent, as in SLUB. */
-#define REMOTE_NODE_RATIO 100u
+#define OTHER_NODE_RATIO 100u
 
 /* Register libslab's fork hooks before all others. Hooks that are registered later run earlier
  * before fork() and later after it. This matters for the hooks of an RCU flavour: they stop and
@@ -107,18 +106,6 @@ static size_t choose_align(size_t size, size_t align, uint64_t flags)
 	return align < 8 ? 8 : align;
 }
 
-static unsigned clamp(unsigned n, unsigned low, unsigned high)
-{
-	return n < low ? low : n > high ? high : n;
-}
-
-static unsigned choose_min_partial(size_t size)
-{
-	unsigned log2 = 63 - (unsigned)__builtin_clzl(size);
-
-	return clamp(log2 / 2, 5, 10);
-}
-
 /* --- making a cache ------------------------------------------------------------------ */
 
 static struct slab_order order_of(size_t size, unsigned shift)
@@ -131,49 +118,37 @@ static struct slab_order order_of(size_t size, unsigned shift)
 	return order;
 }
 
-static bool get_geometries(struct slab_cache *cache)
-{
-	struct slab_order *small = &cache->small, *large = &cache->large;
-
-	small->geometry = geometry_get(small->shift, small->objects);
-	large->geometry = geometry_get(large->shift, large->objects);
-	return small->geometry && large->geometry;
-}
-
-/* The slabs of CPU_PARTIAL_CPUS CPUs: on larger machines each CPU lists fewer, so that all CPUs
- * together list as many bytes. */
-static unsigned choose_cpu_partial(unsigned shift)
-{
-	const unsigned cpus = __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
-	const unsigned share = cpus > CPU_PARTIAL_CPUS ? cpus / CPU_PARTIAL_CPUS : 1;
-
-	return clamp((CPU_PARTIAL_BYTES >> shift) / share, 2, 16);
-}
-
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
 	cache->size = size;
+	cache->reciprocal = ((UINT64_C(1) << 48) + size - 1) / size;
 	cache->small = order_of(size, slab_choose_small_shift(size));
 	cache->large = order_of(size, slab_choose_large_shift(size));
-	cache->min_partial = choose_min_partial(size);
-	cache->cpu_partial = choose_cpu_partial(cache->large.shift);
-	lifo_init(cache);
+	cache->min_partial = MIN_PARTIAL;
+	length_init(cache);
 }
 
-static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
+static bool make_arrays(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
-	cache->cpu_slots = get_geometries(cache) && cpu_slots_none() ? slots_create() : NULL;
-	cache->cpu_lifos = cache->cpu_slots ? cpu_slots_lifos(cache->cpu_slots) : NULL;
-	cache->rcu_lifos = cpu_slots_none();
-	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
-	if (cache->cpu_slots && (cache->rcu || !rcu))
+	if (!arrays_create(cache))
+		return false;
+	if (!rcu)
 		return true;
-	if (cache->cpu_slots)
-		cpu_slots_destroy(cache->cpu_slots);
-	return false;
+	cache->rcu = rcu_create(cache, rcu);
+	if (!cache->rcu)
+		arrays_destroy(cache);
+	return cache->rcu;
 }
 
-static const struct cache_checks checks = {debug_report_full, debug_check_leaving};
+static void make_nodes(struct slab_cache *cache)
+{
+	cache->shard = (struct shard *)((char *)cache + cache_shards_offset());
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		pthread_mutex_init(&cache->node[n].lock, NULL);
+		for (unsigned i = 0; i < shards_per_node; i++)
+			shard_init(&cache->shard[n * shards_per_node + i], n, i);
+	}
+}
 
 static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
 				    const struct slab_cache_args *args, uint64_t flags)
@@ -183,12 +158,12 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	if (!cache)
 		return NULL;
 	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
-	if (!cache_make_slots(cache, args->rcu)) {
+	if (!make_arrays(cache, args->rcu)) {
 		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;
 	}
-	cache->checks = &checks;
+	cache->checks = &debug_checks;
 	cache->object_size = object_size;
 	cache->align = align;
 	cache->flags = flags & ~(SLAB_DEBUG_FLAGS | CREATE_FLAGS);
@@ -206,13 +181,11 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->account.limit = args->limit;
 	cache->reclaim = args->reclaim;
 	cache->memory.reserve = args->reserve;
-	cache->remote_node_ratio = REMOTE_NODE_RATIO;
+	cache->other_node_ratio = OTHER_NODE_RATIO;
 	cache->refs = 1;
-	cache->number = CACHE_UNNUMBERED;
 	memcpy(cache->name, name, strlen(name) + 1);
 	pthread_mutex_init(&cache->flush_lock, NULL);
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		node_init(&cache->node[n]);
+	make_nodes(cache);
 	if (annotate_is_on())
 		cache->debug_flags |= DEBUG_FLAG_TOOL;
 	cache->had_debug_flags = cache->debug_flags;
@@ -329,7 +302,7 @@ static void panic(const char *name, size_t size, const char *reason)
 }
 
 /* Under registry_lock. */
-static struct slab_cache *create_by_size_locked(const char *name, size_t size, unsigned number)
+static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 {
 	static const struct slab_cache_args args = {.align = 16};
 	const char *reason;
@@ -339,7 +312,6 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size, u
 
 	if (cache) {
 		cache->by_size = true;
-		number_give(cache, number);
 		cache->complete = true;
 	}
 	return cache;
@@ -347,7 +319,7 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size, u
 
 /* The control thread is started with no lock held: if libslab replaces malloc, pthread_create()
  * allocates from libslab. */
-struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number)
+struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place)
 {
 	struct slab_cache *cache;
 	int saved = errno, cancel;
@@ -357,9 +329,8 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned 
 	cancel = cancel_disable();
 	slab_fork_init();
 	pthread_mutex_lock(&registry_lock);
-	cache = numbered_caches[number].cache;
-	if (!cache)
-		cache = create_by_size_locked(name, size, number);
+	cache = *place ? *place : create_by_size_locked(name, size);
+	__atomic_store_n(place, cache, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&registry_lock);
 	if (cache) {
 		slab_control_start_if_large();
@@ -393,8 +364,6 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 
 	pthread_mutex_lock(&registry_lock);
 	cache = create_locked(name, size, args, flags, &reason, &is_new);
-	if (cache && is_new && cache->number == CACHE_UNNUMBERED)
-		number_give_any(cache);
 	pthread_mutex_unlock(&registry_lock);
 	if (!cache)
 		return reason;

@@ -28,24 +28,22 @@
 #include "core/cache.h"
 #include "core/registry.h"
 
-/* What stands for a cache that could not be created. Its slots have no objects, as those of a
- * destroyed cache, so each allocation comes to the slow path and fails there. */
+/* What stands for a cache that could not be created. Its arrays are empty, as those of a destroyed
+ * cache, so each allocation comes to the slow path and fails there. */
 static struct slab_cache *no_cache(void)
 {
 	static struct slab_cache none = {
 		.name = "none",
 		.magic = CACHE_NONE_MAGIC,
-		.number = CACHE_UNNUMBERED,
 	};
 	int cancel = cancel_disable();
-	char *slots;
+	char *arrays;
 
 	pthread_mutex_lock(&registry_lock);
-	slots = cpu_slots_none();
-	none.slots = none.cpu_slots = slots;
-	none.lifos = none.cpu_lifos = none.rcu_lifos = slots;
+	arrays = cpu_arrays_none();
+	none.alloc_arrays = none.arrays = none.rcu_arrays = arrays;
 	pthread_mutex_unlock(&registry_lock);
-	if (!slots)
+	if (!arrays)
 		slab_fatal("there is no address space for caches");
 	cancel_restore(cancel);
 	return &none;

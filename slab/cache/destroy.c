@@ -23,18 +23,16 @@
 #include "cache/create.h"
 #include "cache/handles.h"
 #include "cache/merge.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/refill.h"
-#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "pages/topology.h"
+#include "percpu/closing.h"
 #include "rcu/free_rcu.h"
 #include "core/count.h"
-#include "core/numbers.h"
 #include "core/registry.h"
 #include "core/reserve.h"
+#include "core/shard.h"
+#include "core/slab.h"
 
 static bool waits(const struct slab_cache *cache)
 {
@@ -62,62 +60,54 @@ static int lock_for_destruction(struct slab_cache *cache)
 	return with_errno(-error);
 }
 
-/* Release a slab that was on no partial list: a debug slab, a legacy slab, or, in the child of a
- * fork, a slab that a thread of the parent had isolated. */
+/* Release a slab that cache_release() does not find: a debug slab, or one off the lists, as a legacy slab
+ * or what a thread of the parent had taken off before a fork. */
 static void release_rest(struct slab *slab, void *arg)
 {
 	debug_slab_unlist(arg, slab);
-	slab_withdraw(slab);
+	if (slab->debug)
+		slab_withdraw(slab);
 	slab_release(arg, slab);
 }
 
-static bool release_some(struct slab_cache *cache, unsigned n)
-{
-	struct slab *slabs;
-
-	flush_lock(cache);
-	slabs = node_take(cache, n, ISOLATE_MAX);
-	node_release(cache, slabs);
-	flush_unlock(cache);
-	return slabs;
-}
-
-/* No object is in use: release all slabs. Destructors run after flush_lock is unlocked, so a fork
- * does not wait for them. */
+/* No object is in use: release all slabs. Destructors run with no lock held, so a fork does not wait for
+ * them. */
 static void release_all(struct slab_cache *cache)
 {
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		while (release_some(cache, n))
-			;
-	flush_each_slab(cache, FLUSH_LOCK_WAIT, release_rest, cache);
+	release_leaving(cache);
+	cache_release(cache, 0);
+	cache_each_slab(cache, release_rest, cache);
 }
 
+struct use {
+	struct slab_cache *cache;
+	unsigned long objects;
+};
+
+/* Lost objects of debug slabs, which were damaged, are not in use. */
 static void count_used(struct slab *slab, void *arg)
 {
-	unsigned used = 0;
+	struct use *use = arg;
+	const struct debug_lock lock = debug_lock(use->cache, slab);
 
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
-		slab_collect(slab);
-		*(unsigned *)arg += !slab_is_empty(slab);
-		return;
-	}
-	if (slab_is_legacy(slab))
-		legacy_collect(slab);
-	for (unsigned i = 0; i < slab->initialized; i++)
-		used += debug_is_allocated(slab, i);
-	*(unsigned *)arg += used;
+	if (lock.shard)
+		use->objects += slab_user(slab) == use->cache ? slab_used(slab) : 0;
+	else if (debug_is_ours(use->cache, slab, &lock))
+		for (unsigned i = 0; i < slab->initialized; i++)
+			use->objects += debug_is_allocated(slab, i);
+	debug_unlock(&lock);
 }
 
 /* Are objects in use? First empties what CPUs, the reserve and guarded slabs hold. */
 static bool is_used(struct slab_cache *cache)
 {
-	unsigned used = 0;
+	struct use use = {.cache = cache};
 
 	reserve_empty(cache);
 	cache_flush(cache);
 	guard_flush(cache);
-	flush_each_slab(cache, FLUSH_LOCK_WAIT, count_used, &used);
-	return used;
+	cache_each_slab(cache, count_used, &use);
+	return use.objects;
 }
 
 enum { LAST_NAME, OTHER_NAMES };
@@ -153,10 +143,9 @@ static void remove_cache(struct slab_cache *cache)
 	count_close(cache);
 	merge_remove(cache);
 	registry_remove(cache);
-	number_take(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);
-	cpu_slots_destroy(cache->cpu_slots);
+	arrays_destroy(cache);
 	reserve_destroy(cache);
 	if (cache->rcu)
 		rcu_destroy(cache->rcu);
@@ -171,7 +160,9 @@ static void end(struct slab_cache *cache)
 	release_all(cache);
 	if (cache->rcu)
 		rcu_stop(cache->rcu);
-	cpu_slots_touch(cache->cpu_slots);
+	cpu_arrays_touch(cache->own_arrays);
+	if (cache->short_arrays)
+		cpu_arrays_touch(cache->short_arrays);
 	pthread_mutex_lock(&registry_lock);
 	remove_cache(cache);
 	pthread_mutex_unlock(&registry_lock);

@@ -12,11 +12,12 @@
  * a signal interrupted it, and the handler forks. The child has that thread, too. It returns from
  * the handler and goes on with the interrupted call, so nothing of that is repaired.
  *
- * Lock-free operations need nothing here. A section that did not commit has no effect. A slab that
- * another thread had isolated to allocate or to free stays isolated: the child loses its free
- * objects, but never allocates one twice. So it is with objects between a slab and a LIFO. A thread
- * that isolates slabs for another purpose holds a flush_lock (isolated.h), or records them for the
- * child (isolated.h, defrag.c, release.c, segment.c).
+ * Lock-free operations need nothing here. A section that did not commit has no effect. Arrays are
+ * open in the child, since who closes them holds flush_lock. Objects that another thread has in hand,
+ * between a slab, a magazine and an array, are lost to the child, which never allocates them: a batch
+ * for each thread that refills or flushes an array just then. So are a slab that a thread has just
+ * taken from the page layer, and one in which it runs constructors. A thread that takes slabs off the
+ * lists for another purpose records them for the child (flush_lock.h, defrag.c, release.c).
  */
 #include <pthread.h>
 
@@ -29,11 +30,11 @@
 #include "cache/large.h"
 #include "control/server.h"
 #include "core/count.h"
-#include "core/free_map.h"
+#include "core/flush_lock.h"
 #include "core/init.h"
-#include "core/isolated.h"
 #include "core/registry.h"
 #include "core/reserve.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
@@ -53,8 +54,8 @@ static uint64_t signal_mask;
 
 /*
  * glibc's lock of all streams, a recursive one. glibc takes it over a fork, after the handlers. A
- * thread in fflush(NULL) has it and waits for a stream, whose owner allocates in getline() and may
- * need a lock of libslab. So it comes before these.
+ * thread in fflush(NULL) has it and waits for a stream; another thread has that one locked, allocates in
+ * getline(), and may need a lock of libslab. So it comes before these.
  */
 extern void _IO_list_lock(void) __attribute__((weak));
 extern void _IO_list_unlock(void) __attribute__((weak));
@@ -79,26 +80,58 @@ static void streams_after_fork_child(void)
 		_IO_list_resetlock();
 }
 
+/* Locks 2 to 6 of the order below. */
+static void caches_lock(void)
+{
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		flush_lock_urgent(c);
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		reserve_lock(c);
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			pthread_mutex_lock(&c->node[n].lock);
+		shard_each (shard, c)
+			cpu_lock_take(&shard->lock);
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			cpu_lock_take(&c->node[n].depot.lock);
+	}
+}
+
+static void caches_unlock(void)
+{
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			cpu_lock_drop(&c->node[n].depot.lock);
+		shard_each (shard, c)
+			cpu_lock_drop(&shard->lock);
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			pthread_mutex_unlock(&c->node[n].lock);
+		reserve_unlock(c);
+		pthread_mutex_unlock(&c->flush_lock);
+	}
+}
+
 /*
  * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
  *   0 streams_lock()        glibc's list of streams: only over a fork
  *   1 registry_lock         the list of caches (registry.c)
- *   2 cache->flush_lock     slabs that the holder has isolated (isolated.h), and those that it
- *                           took from CPUs (revoke.c);
- *                           a thread holds the flush_lock of one cache only
+ *   2 cache->flush_lock     closed arrays, gates, slabs off the lists (flush_lock.h); a thread holds
+ *                           the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
- *   4 node->lock            a node's lists and magazines (node.c, debug_objects.c, magazines.c),
- *                           one at a time
- *   5 map_lock              the map of free objects (free_map.c)
- *   6 guard lock            guarded objects (guard_slabs.c)
- *   7 pages_lock            free slabs and segments (pages/lock.c)
- *   8 free_lock             unused struct cache_rcu (rcu_pool.c)
- *   9 publish lock          handlers and settings that a thread replaces (publish.c)
- *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
+ *   4 node->lock            a node's debug slabs (debug_objects.c, debug_slabs.c), one at a time
+ *   5 shard->lock           slabs and their maps (shard.c, objects_take.c, objects_put.c): of one cache,
+ *                           two at most, in the order of their addresses
+ *   6 depot->lock           the magazines of a node (magazines.c), one at a time
+ *   7 guard lock            guarded objects (guard_slabs.c)
+ *   8 pages_lock            free slabs and segments (pages/lock.c)
+ *   9 free_lock             unused struct cache_rcu (rcu_pool.c)
+ *  10 publish lock          handlers and settings that a thread replaces (publish.c)
+ *  11 array->lock           a CPU's array, of the engine mutex (cpu_cache/mutex.c)
  *
- * A thread that holds one of 5 to 10 takes no other lock, except over fork. A thread that holds
- * any lock must not do anything that may call libslab or wait for a thread that does:
+ * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. A thread that holds
+ * one of 7 to 11 takes no other lock, except over fork. A thread that holds any lock must not do
+ * anything that may call libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
  *     handlers of reports, limits and failures;
@@ -115,21 +148,14 @@ static void prepare(void)
 	mask = signals_block();
 	streams_lock();
 	pthread_mutex_lock(&registry_lock);
-	for (struct slab_cache *c = registry_first; c; c = c->next)
-		flush_lock_urgent(c);
-	for (struct slab_cache *c = registry_first; c; c = c->next)
-		reserve_lock(c);
-	for (struct slab_cache *c = registry_first; c; c = c->next)
-		for (unsigned n = 0; n < topology_nodes(); n++)
-			pthread_mutex_lock(&c->node[n].lock);
-	free_map_lock();
+	caches_lock();
 	guard_lock();
 	segment_lock();
 	rcu_fork_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		rcu_fork_wait(c);
 	publish_lock();
-	cpu_slots_lock_all();
+	cpu_arrays_lock_all();
 	signal_mask = mask;
 	locked = true;
 }
@@ -137,18 +163,12 @@ static void prepare(void)
 static void unlock_all(void)
 {
 	locked = false;
-	cpu_slots_unlock_all();
+	cpu_arrays_unlock_all();
 	publish_unlock();
 	rcu_fork_unlock();
 	segment_unlock();
 	guard_unlock();
-	free_map_unlock();
-	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		for (unsigned n = 0; n < topology_nodes(); n++)
-			pthread_mutex_unlock(&c->node[n].lock);
-		reserve_unlock(c);
-		pthread_mutex_unlock(&c->flush_lock);
-	}
+	caches_unlock();
 	pthread_mutex_unlock(&registry_lock);
 }
 
@@ -171,8 +191,6 @@ static void after_fork_child(struct slab_cache *cache)
 	defrag_after_fork_child(cache);
 	purge_after_fork_child(cache);
 	cache->waiting = 0;
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		cache->node[n].waiting = 0;
 	rcu_after_fork_child(cache);
 }
 
@@ -214,10 +232,10 @@ static void child(void)
 /*
  * glibc drops the handlers of pthread_atfork() once exit() has run the library's destructors. A
  * fork that another thread has begun by then would keep all locks, and exit() waits for the one of
- * the streams. Without an owner the handlers stay, as libslab does.
+ * the streams. Without a library the handlers stay, as libslab does.
  */
 extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
-			     void *owner) __attribute__((weak));
+			     void *library) __attribute__((weak));
 
 static void register_handlers(void)
 {

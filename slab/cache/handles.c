@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of handles. Handles with their nodes are mapped in blocks, one handle directly behind the
- * other; behind the last handle of a block are the rests of its nodes, which most caches never use.
+ * Memory of handles. Handles with their nodes and shards are mapped in blocks, one directly behind the
+ * other.
  *
  * Handles of destroyed caches wait in a queue of FREE_CACHES_KEPT entries before they are reused.
  */
@@ -12,14 +12,12 @@
 #include "base/compiler.h"
 #include "core/cache.h"
 #include "pages/os.h"
-#include "pages/topology.h"
 
 #define BLOCK_HANDLES 32u
 #define BLOCK_HANDLES_SHORT 4u /* where space is short */
 
 /* What is left of the block that was mapped last. */
 static SLAB_EARLY char *next_handle;
-static SLAB_EARLY struct node_rest *next_rest;
 static SLAB_EARLY unsigned handles_left;
 
 /* Destroyed caches, oldest first. */
@@ -27,30 +25,16 @@ static SLAB_EARLY struct slab_cache *free_caches;
 static struct slab_cache **free_caches_end = &free_caches;
 static SLAB_EARLY unsigned free_cache_count;
 
-static size_t cache_bytes(void)
-{
-	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
-}
-
 static bool map_block(void)
 {
 	const unsigned n = cpu_space_is_short() ? BLOCK_HANDLES_SHORT : BLOCK_HANDLES;
-	const size_t handles = n * cache_bytes();
-	const size_t rests = (size_t)n * topology_nodes() * sizeof(struct node_rest);
-	char *block = os_map(handles + rests, 1);
+	char *block = os_map(n * cache_bytes(), 1);
 
 	if (!block)
 		return false;
 	next_handle = block;
-	next_rest = (struct node_rest *)(block + handles);
 	handles_left = n;
 	return true;
-}
-
-static void place_rests(struct slab_cache *cache, struct node_rest *rest)
-{
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		cache->node[n].rest = rest + n;
 }
 
 static struct slab_cache *new_cache(void)
@@ -60,9 +44,7 @@ static struct slab_cache *new_cache(void)
 	if (!handles_left && !map_block())
 		return NULL;
 	cache = (struct slab_cache *)next_handle;
-	place_rests(cache, next_rest);
 	next_handle += cache_bytes();
-	next_rest += topology_nodes();
 	handles_left--;
 	return cache;
 }
@@ -71,13 +53,11 @@ static struct slab_cache *reuse_cache(void)
 {
 	struct slab_cache *cache = free_caches;
 	char(*alias)[SLAB_MAX_NAME + 1] = cache->alias;
-	struct node_rest *rest = cache->node[0].rest;
 
 	free_caches = cache->next;
 	free_cache_count--;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
-	place_rests(cache, rest);
 	return cache;
 }
 
@@ -89,8 +69,7 @@ struct slab_cache *cache_memory(void)
 void cache_memory_free(struct slab_cache *cache)
 {
 	cache->magic = 0; /* before the link goes: an inspection looks at it afterwards */
-	cache->slots = cache->cpu_slots = cpu_slots_none();
-	cache->lifos = cache->rcu_lifos = cpu_slots_none();
+	cache->alloc_arrays = cache->arrays = cache->rcu_arrays = cpu_arrays_none();
 	cache->rcu_max = 0;
 	__atomic_store_n(&cache->next, NULL, __ATOMIC_RELEASE);
 	*free_caches_end = cache;

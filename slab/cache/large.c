@@ -30,11 +30,11 @@
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/os.h"
-#include "pages/queue.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
 #include "core/init.h"
+#include "core/queue.h"
 #include "report/annotate.h"
 
 #include <errno.h>
@@ -64,11 +64,6 @@ static struct {
 	struct slab *slab;
 	bool freed; /* its object was freed: the cutting thread releases the slab */
 } cutting;
-
-static bool is_slab(const struct slab *slab)
-{
-	return slab->geometry != NULL;
-}
 
 static unsigned shift_for(size_t size)
 {
@@ -135,7 +130,7 @@ static bool cut_one(void)
 	segment_unlock();
 	if (!done)
 		return false;
-	done = decay_may_discard(slab) && os_discard(slab->cpu.base + size, tail);
+	done = decay_may_discard(slab) && os_discard(slab->base + size, tail);
 	segment_lock();
 	freed = end_cut(size, tail, done);
 	segment_unlock();
@@ -193,30 +188,19 @@ struct large_request {
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
 
-/* The geometry of slabs with one object; NULL and ENOMEM. */
-static struct geometry *geometry_of(unsigned shift)
-{
-	static SLAB_EARLY struct geometry *known[SLAB_SHIFTS];
-	struct geometry **at = &known[shift - SLAB_SHIFT_MIN];
-	struct geometry *geometry = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-
-	if (!geometry) {
-		geometry = geometry_get(shift, 1);
-		__atomic_store_n(at, geometry, __ATOMIC_RELEASE);
-	}
-	return geometry;
-}
-
 static struct slab *take_slab(struct large_request *request)
 {
 	const size_t size = request->size, align = request->align;
-	struct geometry *geometry = geometry_of(shift_for(size > align ? size : align));
-	int cpu = cpu_engine->cpu();
+	const struct slab_needs needs = {
+		.shift = shift_for(size > align ? size : align),
+		.node = topology_node_of_cpu(cpu_engine->cpu()),
+		.may_grow = true,
+	};
 	struct slab *slab;
 
-	if (!geometry || !account_charge(NULL, os_pages(size)))
+	if (!account_charge(NULL, os_pages(size)))
 		return NULL;
-	slab = segment_take_slab(geometry, topology_node_of_cpu(cpu));
+	slab = segment_take_slab(&needs);
 	if (!slab) {
 		account_give_up(NULL, os_pages(size));
 		return NULL;
@@ -296,16 +280,16 @@ static void *serve_request(struct large_request *request)
 		return NULL;
 	SLAB_PROBE(large_alloc_begin, request->size);
 	slab = find_memory(request);
-	SLAB_PROBE(large_alloc_end, request->size, slab ? slab->cpu.base : NULL);
+	SLAB_PROBE(large_alloc_end, request->size, slab ? slab->base : NULL);
 	if (!slab)
 		return NULL;
 	growth_check();
 	errno = saved;
 	if (annotate_is_on())
-		annotate_alloc(slab->cpu.base, request->size, request->zeroed);
+		annotate_alloc(slab->base, request->size, request->zeroed);
 	if (request->zeroed)
-		memset(slab->cpu.base, 0, request->used);
-	return slab->cpu.base;
+		memset(slab->base, 0, request->used);
+	return slab->base;
 }
 
 void *large_alloc(size_t size, size_t align)
@@ -342,13 +326,13 @@ static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr
 	bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
 		       "Invalid object pointer %p", ptr);
 	if (size) /* another thread may just have freed it */
-		bug_info_note(&bug, "It points into %zu bytes at %p", size, (void *)slab->cpu.base);
+		bug_info_note(&bug, "It points into %zu bytes at %p", size, (void *)slab->base);
 	report_bad_free(NULL, &bug, ptr, caller);
 }
 
 bool large_starts_at(const struct slab *slab, const void *ptr, const void *caller)
 {
-	if (ptr == slab->cpu.base)
+	if (ptr == slab->base)
 		return true;
 	report_inside(slab, ptr, caller);
 	return false;
@@ -359,7 +343,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	size_t size = 0;
 
 	/* If two threads free the allocation at once, one of them gets 0. */
-	if (ptr == slab->cpu.base)
+	if (ptr == slab->base)
 		size = __atomic_exchange_n(&slab->large, 0, __ATOMIC_ACQ_REL);
 	if (!size) {
 		report_inside(slab, ptr, caller);
@@ -371,7 +355,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 		annotate_free(ptr, 0);
 	if (large_is_red(slab))
 		large_red_end(slab, size, caller);
-	if (!is_slab(slab)) {
+	if (!large_is_slab(slab)) {
 		end_growth(size);
 		segment_unmap_large(slab);
 		return;
@@ -445,7 +429,7 @@ static struct slab *resize_mapping(struct slab *slab, size_t size)
 static struct slab *resize(struct slab *slab, size_t size)
 {
 	alloc_failure_clear();
-	if (!is_slab(slab))
+	if (!large_is_slab(slab))
 		return resize_mapping(slab, size);
 	return resize_slab(slab, size) ? slab : NULL;
 }
@@ -465,10 +449,10 @@ void *large_resize(struct slab *slab, size_t size)
 		if (!alloc_retry(&retry))
 			return NULL;
 	errno = saved;
-	SLAB_PROBE(large_resize, old, size, done->cpu.base);
+	SLAB_PROBE(large_resize, old, size, done->base);
 	if (annotate_is_on())
-		annotate_resize(done->cpu.base, old, size);
-	return done->cpu.base;
+		annotate_resize(done->base, old, size);
+	return done->base;
 }
 
 void large_after_fork_child(void)

@@ -51,11 +51,17 @@ void large_profile_again(void *ptr, size_t size, const void *caller);
 
 #define LARGE_RED_BYTES ((size_t)64)
 
+/* Is the allocation a slab? Otherwise it is a mapping of its own, whose descriptor has no shift. */
+static inline bool large_is_slab(const struct slab *slab)
+{
+	return slab->shift != 0;
+}
+
 /* Bytes of red zone that a new allocation needs, or 0. */
 size_t large_red_wanted(void);
 static inline bool large_is_red(const struct slab *slab)
 {
-	return !slab->geometry && segment_of(slab)->red_zone != 0;
+	return !large_is_slab(slab) && segment_of(slab)->red_zone != 0;
 }
 /* Write the red zones around `size` bytes of a mapping, and let validation check them. */
 void large_red_begin(struct slab *slab, size_t size);

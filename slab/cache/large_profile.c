@@ -38,7 +38,7 @@ void large_profile_again(void *ptr, size_t size, const void *caller)
 {
 	struct slab *slab = large_slab_of(ptr);
 
-	if (!slab->large)
+	if (!slab_large(slab))
 		return;
 	large_profile_end(slab);
 	large_profile_begin(ptr, size, caller);

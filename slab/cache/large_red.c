@@ -17,11 +17,11 @@
 #include "cache/large.h"
 #include "base/options.h"
 #include "core/debug_record.h"
+#include "core/queue.h"
 #include "debug/bug_info.h"
 #include "debug/damage.h"
 #include "debug/debug_cache.h"
 #include "debug/layout.h"
-#include "pages/queue.h"
 #include "pages/segment.h"
 #include "report/annotate.h"
 
@@ -42,7 +42,7 @@ size_t large_red_wanted(void)
 static void zones(const struct slab *slab, size_t size, struct region zone[2])
 {
 	const struct segment *segment = segment_of(slab);
-	char *start = slab->cpu.base;
+	char *start = slab->base;
 
 	zone[0] = region_of(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", start - segment->red_zone,
 			    start, RED_ACTIVE);

@@ -48,7 +48,6 @@ struct leaks {
 	unsigned sites;
 	struct slab_track site;
 	char text[LEAK_FRAMES][SYMBOL_TEXT];
-	uint64_t map[SLAB_MAP_WORDS]; /* free objects of one slab */
 };
 
 static void begin(struct leaks *leaks, const char *more)
@@ -82,32 +81,26 @@ static void add_track(struct leaks *leaks, const struct track *track)
 
 static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
 {
-	char *object = slab->debug ? debug_object_at(slab, index)
-				   : slab->cpu.base + index * slab_size(slab);
+	char *object =
+		slab->debug ? debug_object_at(slab, index) : slab_object(leaks->cache, slab, index);
 
 	make_room(leaks, ROOM_OBJECT);
 	leaks->count++;
 	report_line(&leaks->report, "Object %p @offset=%zu", (void *)object,
-		    (size_t)(object - slab->cpu.base));
+		    (size_t)(object - slab->base));
 	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
 		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
 }
 
-/* After a flush, every slab is listed or full, and no other thread uses the cache. So the thread
- * reads all slabs as if it had isolated them. */
+/* After a flush no array or magazine has objects, and no other thread uses the cache. So the thread reads
+ * slabs without a lock. */
 static void add_slab(struct slab *slab, void *arg)
 {
-	struct leaks *leaks = arg;
-	bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	const bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
 
-	if (!tagged) {
-		if (slab_is_empty(slab))
-			return;
-		slab_map_free(slab, leaks->map);
-	}
-	for (unsigned i = 0; i < slab->initialized; i++)
-		if (tagged ? debug_is_allocated(slab, i) : !(leaks->map[i / 64] >> i % 64 & 1))
-			add_object(leaks, slab, i);
+	for (unsigned i = 0; i < slab_initialized(slab); i++)
+		if (tagged ? debug_is_allocated(slab, i) : !slab_bit(slab, i))
+			add_object(arg, slab, i);
 }
 
 /* Add a call site; stop after the LEAK_SITES with the most objects. */

@@ -19,18 +19,20 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "core/slab.h"
+#include "core/user_pointer.h"
 #include "debug/bug_info.h"
 #include "debug/debug_cache.h"
-#include "core/numbers.h"
 
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
+#define CLASSES 72u
 
 #define SMALL_SIZE 1024u
 #define SMALL_STEP(size) (((size) + 15) / 16)
 
 static SLAB_EARLY struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
+/* Of each class from 1 on. registry_lock protects it; readers are atomic. */
+static SLAB_EARLY struct slab_cache *class_caches[CLASSES + 1];
 
-/* Classes have the numbers 1 to SIZE_NUMBERS, which are those of their caches. */
 static unsigned class_of(size_t size)
 {
 	unsigned log2;
@@ -82,7 +84,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 	struct slab_cache *cache;
 
 	write_name(name, size);
-	cache = cache_create_by_size(name, size, class);
+	cache = cache_create_by_size(name, size, &class_caches[class]);
 	if (cache)
 		set_small(class, cache);
 	return cache;
@@ -90,7 +92,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 
 static struct slab_cache *class_cache(unsigned class)
 {
-	return __atomic_load_n(&numbered_caches[class].cache, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&class_caches[class], __ATOMIC_ACQUIRE);
 }
 
 /* Allocate off the fast path, where debugging uses the requested size and the caller. */
@@ -100,7 +102,7 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 
 	if (!cache)
 		cache = class_create(class);
-	return cache ? slab_alloc_second(cache, size, caller) : NULL;
+	return cache ? slab_alloc_slow(cache, size, caller) : NULL;
 }
 
 static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
@@ -123,7 +125,8 @@ static inline void *malloc_for(size_t size, const void *caller)
 	struct slab_cache *cache = size_cache(size);
 	void *obj;
 
-	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(cache) &&
+	    SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
 		return obj;
 	return malloc_slow(size, caller);
 }
@@ -180,7 +183,7 @@ static struct slab *size_slab(const void *ptr, struct slab_cache **ret_cache, co
 	struct slab_cache *cache = slab_user(slab);
 
 	*ret_cache = cache;
-	if (SLAB_LIKELY(cache && cache->by_size) || (!cache && slab->large))
+	if (SLAB_LIKELY(cache && cache->by_size) || (!cache && slab_large(slab)))
 		return slab;
 	report_foreign(cache, ptr, caller);
 	return NULL;
@@ -194,7 +197,7 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 	if (!slab)
 		return;
 	if (cache) {
-		slab_free_from(cache, ptr, slab, caller);
+		slab_free_slow(cache, ptr, caller);
 	} else {
 		large_free(slab, ptr, caller);
 		maintenance_poll();
@@ -204,12 +207,13 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 static inline void free_for(void *ptr, const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
-	if (SLAB_LIKELY(segment_near_mark(ptr) & 1) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
-		const unsigned class = segment_number(ptr);
+	if (SLAB_LIKELY(segment_near_mark(ptr) == SEGMENT_MARK_SLABS) &&
+	    SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
+		struct slab_cache *cache = segment_plain_user(ptr);
 
-		if (SLAB_LIKELY(class - 1 < SIZE_NUMBERS)) {
-			if (SLAB_UNLIKELY(!numbered_push(&numbered_caches[class], ptr)))
-				slab_free_numbered(numbered_caches[class].cache, ptr, caller);
+		if (SLAB_LIKELY(cache != NULL) && SLAB_LIKELY(cache->by_size)) {
+			if (SLAB_UNLIKELY(!slab_push(cache, ptr)))
+				slab_free_slow(cache, ptr, caller);
 			return;
 		}
 	}
@@ -229,7 +233,7 @@ static size_t usable(const struct slab_cache *cache, const struct slab *slab, co
 		return large_usable(slab);
 	if (SLAB_UNLIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG)))
 		return debug_usable_size(slab, ptr);
-	return slab_size(slab);
+	return cache->size;
 }
 
 /* As size_slab(), of an allocation that starts at ptr. */
@@ -241,8 +245,9 @@ static struct slab *start_slab(void *ptr, struct slab_cache **ret_cache, const v
 		return NULL;
 	if (!*ret_cache)
 		return large_starts_at(slab, ptr, caller) ? slab : NULL;
-	if (SLAB_LIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG) ? debug_is_object(slab, ptr)
-							     : slab_is_object(slab, ptr)))
+	if (SLAB_LIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG)
+				? debug_is_object(slab, ptr)
+				: slab_is_object(*ret_cache, slab, ptr)))
 		return slab;
 	debug_report_interior(*ret_cache, slab, ptr, caller);
 	return NULL;

@@ -97,7 +97,7 @@ static __attribute__((noinline)) void *alloc_nofail(struct slab_cache *cache, co
 	};
 	void *obj;
 
-	while (!(obj = slab_alloc_second(cache, cache->object_size, caller)))
+	while (!(obj = slab_alloc_slow(cache, cache->object_size, caller)))
 		need_again(&need);
 	return obj;
 }
@@ -106,7 +106,7 @@ void *slab_alloc_nofail(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
 		return obj;
 	return alloc_nofail(cache, __builtin_return_address(0));
 }

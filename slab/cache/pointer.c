@@ -13,9 +13,9 @@
 #include "debug/bug_info.h"
 #include "cache/large.h"
 #include "core/slab.h"
+#include "core/user_pointer.h"
 #include "debug/debug_cache.h"
 #include "pages/segment.h"
-#include "core/numbers.h"
 
 static SLAB_SLOWPATH struct slab *find_apart(const void *ptr, enum segment_mark mark)
 {
@@ -71,8 +71,8 @@ static SLAB_SLOWPATH bool free_slow(void *ptr, const void *caller)
 	if (!slab)
 		return false;
 	if (cache)
-		slab_free_from(cache, ptr, slab, caller);
-	else if (__atomic_load_n(&slab->large, __ATOMIC_RELAXED))
+		slab_free_slow(cache, ptr, caller);
+	else if (slab_large(slab))
 		large_free(slab, ptr, caller);
 	else
 		report_stale(ptr, caller);
@@ -84,13 +84,12 @@ bool slab_free_any(void *ptr)
 	if (!ptr)
 		return true;
 	if (SLAB_LIKELY(segment_near_mark(ptr) == SEGMENT_MARK_SLABS)) {
-		const struct numbered_cache *numbered = &numbered_caches[segment_number(ptr)];
+		struct slab_cache *cache = segment_plain_user(ptr);
 
 		/* Every object starts at a multiple of 8. */
-		if (SLAB_LIKELY(numbered->lifos) && SLAB_LIKELY(!((uintptr_t)ptr % 8))) {
-			if (SLAB_UNLIKELY(!numbered_push(numbered, ptr)))
-				slab_free_numbered(numbered->cache, ptr,
-						   __builtin_return_address(0));
+		if (SLAB_LIKELY(cache != NULL) && SLAB_LIKELY(!((uintptr_t)ptr % 8))) {
+			if (SLAB_UNLIKELY(!slab_push(cache, ptr)))
+				slab_free_slow(cache, ptr, __builtin_return_address(0));
 			return true;
 		}
 	}

@@ -62,8 +62,7 @@ static long set(struct slab_cache *cache, void *arg)
 static void refuse_attribute(struct slab_json *reply, const char *attribute, bool is_known)
 {
 	static const char settable[] =
-		"min_partial, cpu_partial, limit, sample, remote_node_defrag_ratio, and events, "
-		"to 0";
+		"min_partial, limit, sample, remote_node_defrag_ratio, and events, to 0";
 
 	if (is_known)
 		slab_control_refuse(reply, "%s can only be read; what can be set: %s", attribute,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct slab_cache and its nodes, which every room uses.
+ * struct slab_cache, its nodes and its shards, which every room uses.
  *
  * Each member belongs to one room, and its comment names the lock that protects it. docs/design.md
- * explains when a CPU owns a slab and what each thread may access. The lock order and its rules are
- * at prepare() in cache/fork.c.
+ * explains where an object can be. The lock order and its rules are at prepare() in cache/fork.c.
  */
 #ifndef SLAB_CORE_CACHE_H
 #define SLAB_CORE_CACHE_H
@@ -16,53 +15,70 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/queue.h"
 #include "cpu_cache.h"
 #include "pages/account.h"
-#include "pages/queue.h"
 
 struct cache_checks;
 struct cache_deferral;
 struct cache_rcu;
 struct cache_reserve;
-struct geometry;
 struct slab;
 
-/* A list of a node. slab->listed is set for its slabs. */
+/* A list of debug slabs. */
 struct node_list {
 	struct slab_queue slabs;
 	unsigned count; /* atomic: may be read without the lock */
-	unsigned changes; /* grows with each change of the slabs or their order */
 };
 
-/* Classes of fullness that a sort uses (node_order.c). */
-#define NODE_CLASSES 65u
-
-/* Free objects on their way from one CPU's LIFO to another's (percpu/magazines.h). */
+/* Half a full array on its way from one CPU to another (percpu/magazines.h). */
 #define MAGAZINES_MAX 4u
+#define MAGAZINE_OBJECTS (CPU_ARRAY_MAX / 2)
 struct magazine {
 	uint64_t count;
-	void *obj[CPU_LIFO_MAX / 2];
+	void *obj[MAGAZINE_OBJECTS];
 };
 
-/* What few nodes use. It lies apart, so that the handles of several caches share a page. */
-struct node_rest {
-	struct slab_queue sorted[NODE_CLASSES]; /* the sorted slabs of a running sort */
-	struct magazine magazine[MAGAZINES_MAX];
-	struct node_list profile; /* debug slabs of the heap profile with free objects */
+/* The magazines of a node. The lock protects the members; `full` and `objects` may be read without
+ * it. */
+struct depot {
+	struct cpu_lock lock;
+	unsigned full;    /* magazine[0 .. full - 1] have objects */
+	uint64_t objects; /* in all of them */
+	struct magazine *magazine[MAGAZINES_MAX]; /* NULL: not needed yet */
+};
+
+/*
+ * A shard: some ordinary slabs of a cache and node, with their lists. The CPUs of a node use its
+ * shards in turn, so that a lock has few users. The lock protects the lists, and of each slab whose
+ * `shard` leads here the map and what belongs to it (core/shard.h). Sums may be read without it.
+ */
+#define SHARDS_MAX 8u
+#define SHARD_BUCKETS 8u
+struct shard {
+	struct cpu_lock lock;
+	uint32_t buckets; /* bit i: bucket[i] has slabs */
+	struct slab *bucket[SHARD_BUCKETS]; /* by eighths of free objects, the fullest first */
+	struct slab *empty; /* slabs without an object in use */
+	struct slab *cursor; /* of a walk (shard_walk()) */
+	uint32_t empties;
+	uint32_t empties_low; /* the fewest since the last tick */
+	uint32_t slabs; /* with full ones */
+	uint32_t partial; /* in buckets */
+	uint64_t room; /* objects that the slabs have room for */
+	uint64_t used; /* objects that are in use, in an array or in a magazine */
+	uint64_t event[SLAB_EVENT_COUNT]; /* atomic */
+	uint8_t node, number;
 } __attribute__((aligned(CPU_CACHELINE)));
 
 struct cache_node {
-	pthread_mutex_t lock;     /* protects the lists, the listed flags and the magazines */
-	struct node_list partial; /* slabs without debug flags, fullest first after a shrink */
-	struct node_list sparse; /* slabs that defragmentation empties; allocations use them last */
+	pthread_mutex_t lock; /* of debug slabs: their lists and all that belongs to them */
 	struct node_list debug; /* slabs with the cache's debug flags and free objects */
+	struct node_list profile; /* debug slabs of the heap profile with free objects */
 	unsigned nr_debug_empty; /* number of empty slabs on `debug` */
+	unsigned nr_slabs; /* atomic: all slabs of this cache and node, debug slabs too */
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
-	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
-	unsigned waiting; /* atomic: threads that wait for the lock (node.c) */
-	unsigned sort, sorts; /* the numbers of the running sort (0: none) and of the last one */
-	unsigned magazines; /* atomic: number of full magazines */
-	struct node_rest *rest; /* constant */
+	struct depot depot;
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* Sampling of a cache (guard.h). Members are atomic; a lost update does no harm. */
@@ -77,6 +93,7 @@ struct sample {
 struct count {
 	uint64_t since; /* the counts are complete up to this time; 0: the cache is not counted */
 	uint64_t slow; /* slow-path allocations counted up to then */
+	uint64_t light; /* atomic: allocations by count_pop() */
 	uint64_t counted, counted_us; /* see slab/stats.h */
 };
 
@@ -94,14 +111,13 @@ struct memory_counts {
 
 /* Whether CPUs use a cache (decay.c). */
 struct activity {
-	uint64_t trace; /* hash of the CPUs' slots; it changes when a CPU uses the cache */
+	uint64_t trace; /* hash of the CPUs' arrays; it changes when a CPU uses the cache */
 	uint32_t last_epoch; /* epoch in which `trace` changed last */
 	uint64_t growth_trace; /* `trace` at the last review (growth.c) */
 };
 
 /* A size of slabs. */
 struct slab_order {
-	struct geometry *geometry;
 	unsigned shift; /* a slab has 1 << shift bytes */
 	unsigned objects; /* per slab */
 };
@@ -109,28 +125,21 @@ struct slab_order {
 /* A cache takes small slabs until its slabs together are as large as this number of large ones. */
 #define SMALL_UP_TO_LARGE ((size_t)4)
 
-/* Slabs that the defragmenting thread has isolated (defrag.c). */
-struct defrag_state {
-	pthread_t thread;
-	struct slab *slab; /* the slab that is being emptied, or NULL */
-	struct slab *dense; /* objects move to this slab: `room` free ones, in offset8 */
-	unsigned room;
-	uint16_t offset8[CPU_BATCH_MAX];
-};
-
 /* A cache. Each room that writes members has a group of its own, in the order of the rooms. Other
  * processes read some members (inspect/root.h). */
 __extension__ struct slab_cache { /* for C++: a flexible array member */
-	/* The fast paths read these members. core/gate.c changes `lifos` and `slots` under
-	 * flush_lock; the others are constant. */
-	char *lifos; /* allocations use them; cpu_slots_none() sends them all to the slow path */
-	char *slots;
-	char *cpu_lifos; /* frees and the slow paths use them: the LIFOs of cpu_slots */
-	char *cpu_slots;
-	char *rcu_lifos; /* frees that wait for a grace period; without RCU cpu_slots_none() */
-	uint16_t number; /* of its slabs: core/numbers.h */
+	/* The fast paths read these members, each the pointer of an engine's section. core/gate.c and
+	 * percpu/closing.c change them under flush_lock; cpu_arrays_none() sends every call to the slow
+	 * path. */
+	char *alloc_arrays; /* allocations on the fast path: `arrays`, or none if a gate is set */
+	char *arrays; /* frees, and the slow paths: own_arrays, or none while they are closed */
+	char *rcu_arrays; /* frees that wait for a grace period; none without RCU */
 	bool by_size; /* of <slab/malloc.h> */
 	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
+	/* The cache's arrays. They are short at first; a busy cache gets long ones, and keeps the short
+	 * ones, closed, in short_arrays (percpu/length.c). Under flush_lock. */
+	char *own_arrays, *short_arrays;
+	uint64_t reciprocal; /* ceil(2^48 / size): offset to index by multiplication */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
 	 * except the two that tuning changes (stats/attributes.c) and magic, which destruction
@@ -139,13 +148,12 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	size_t object_size; /* as requested */
 	size_t align;
 	uint64_t flags; /* without debug flags */
-	uintptr_t tag; /* tag of cpu.user in slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
+	uintptr_t tag; /* tag of the user of slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
 	struct slab_order small, large; /* the same if no smaller slab suits the objects */
-	unsigned min_partial; /* atomic, as the next: changed by tuning */
-	unsigned cpu_partial;
-	unsigned lifo_least, lifo_most; /* atomic: bounds of lifo_max; only tests change them */
-	uint64_t lifo_max; /* atomic: the most objects in one LIFO (percpu/lifo_length.h) */
-	uint64_t rcu_max; /* the most objects in a LIFO of rcu_lifos; 0 without RCU */
+	unsigned min_partial; /* atomic: empty slabs that each shard keeps; changed by tuning */
+	unsigned array_least,
+		array_most; /* atomic: bounds of the length of arrays (percpu/length.h) */
+	uint64_t rcu_max; /* the most objects in an array of rcu_arrays; 0 without RCU */
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
 	int (*isolate)(void *, void *); /* both are set, or none */
@@ -157,22 +165,16 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	/* pages: the account of the bytes of slabs. Atomic, without a lock. */
 	struct account account;
 
-	/* core: slabs between lists. flush_lock protects `taken` and `purging` with their members;
-	 * the others are atomic. */
-	struct slab *taken; /* chains of slabs taken from CPUs that still own them (revoke.c) */
-	uint32_t taken_idle_since; /* epoch in which these slabs were in use last */
-	unsigned waiting; /* number of threads that get flush_lock first (isolated.h) */
-	struct slab_queue purging; /* isolated slabs whose pages are being returned: flush_lock */
-	unsigned nr_purging; /* number of slabs on `purging` */
-	void *refused; /* an object that its slab had no room for; to be reported (revoke.c) */
-	bool leaves; /* a slab has been on a node's `leaving` (release.c) */
-	uint64_t lifo_missed; /* when a CPU had its last LIFO_GROW_AFTER misses, in µs */
-	uint64_t lifo_misses; /* number of misses at the last decay pass */
-	uint64_t in_magazines; /* number of objects in the magazines of all nodes */
-	uint64_t stolen; /* when CPUs with several listed slabs last gave them up, in µs */
-	unsigned steal_cpu; /* the CPU that cache_steal() looked at last */
-	unsigned remote_node_ratio; /* per cent (refill.c); changed by tuning */
-	unsigned remote_node_percentage; /* sum of these percentages over refills, modulo 100 */
+	/* core: the shards, `shards` of each node, in the order of nodes. Constant. */
+	struct shard *shard;
+	unsigned waiting; /* atomic: threads that get flush_lock first (core/flush_lock.h) */
+	bool is_closed; /* under flush_lock: arrays lead to cpu_arrays_none() (percpu/closing.h) */
+	bool leaves; /* atomic: a slab has been on a node's `leaving` (release.c) */
+	struct slab_queue
+		purging; /* slabs off the lists whose pages are being returned: flush_lock */
+	unsigned nr_purging; /* atomic: number of slabs on `purging` */
+	unsigned other_node_ratio; /* per cent (percpu/refill.c); atomic: changed by tuning */
+	unsigned other_node_percentage; /* sum of these percentages over refills, modulo 100 */
 
 	/* registry: the list of caches, under registry_lock. */
 	struct slab_cache *next, **prev_next; /* of a destroyed cache: the free list */
@@ -192,7 +194,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 	/* debug: changes under flush_lock, readers are atomic. `errors` and `sample` are atomic. */
 	uint64_t debug_flags; /* the debug flags of new allocations: SLAB_DEBUG_FLAGS */
-	bool plain_owned; /* CPUs may still own slabs without debug flags */
+	bool plain_left; /* there may be ordinary slabs that are to become legacy slabs */
 	bool had_debug_flags; /* had or has debug flags: there may be debug or legacy slabs */
 	uint64_t errors; /* problems found so far */
 	const struct cache_checks *checks; /* constant */
@@ -203,18 +205,18 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	const struct cache_deferral *deferral; /* NULL without args.rcu */
 
 	/* memory: the counts are atomic (rcu and alloc add theirs). registry_lock protects
-	 * reclaim_seq, flush_lock `isolated`. Only the thread that runs a decay pass uses
+	 * reclaim_seq, flush_lock `moving`. Only the thread that runs a decay pass uses
 	 * `activity`. */
 	struct memory_counts memory;
 	struct activity activity;
 	uint64_t reclaim_seq; /* number of the last reclaim call; grows over all caches */
 	uint32_t defragging; /* atomic: a thread is moving objects of this cache */
-	struct defrag_state isolated; /* the slabs that this thread has isolated */
+	struct slab *moving; /* the slab off the lists that this thread empties (defrag.c) */
 
-	/* Held while a thread has isolated listed slabs or slabs of CPUs (core/isolated.h), and for
-	 * the members above that name it. */
+	/* Held while a thread closes the arrays, takes slabs off the lists, sets gates or switches debug
+	 * flags (core/flush_lock.h). */
 	pthread_mutex_t flush_lock;
-	struct cache_node node[];
+	struct cache_node node[]; /* the shards follow */
 };
 
 #define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
@@ -226,20 +228,10 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
  * than this number are kept, the oldest is reused. */
 #define FREE_CACHES_KEPT 256u
 
-/* The value of cpu.user in the cache's slabs without debug flags. */
+/* The user of the cache's slabs without debug flags. */
 static inline const void *cache_user(const struct slab_cache *cache)
 {
 	return (const char *)cache + cache->tag;
-}
-
-/* A cache without a number. No slab has this one: segments have a byte for each. */
-#define CACHE_UNNUMBERED 256u
-
-/* The number of the cache's slabs without debug flags. Tagged slabs have none: frees of their
- * objects take the slow path. */
-static inline unsigned cache_plain_number(const struct slab_cache *cache)
-{
-	return cache->tag || cache->number == CACHE_UNNUMBERED ? 0 : cache->number;
 }
 
 /* The bytes of slabs from which on the cache takes large ones. */
@@ -272,13 +264,32 @@ static inline uint64_t cache_debug_flags(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->debug_flags, __ATOMIC_ACQUIRE);
 }
 
-/* Count an event on this CPU. The update is not atomic: preemption may lose a count. */
+/* Shards of a node: as many as it has CPUs, at most SHARDS_MAX. Constant since slab_init(). */
+extern unsigned shards_per_node __attribute__((visibility("hidden")));
+
+static inline struct shard *shard_at(const struct slab_cache *cache, unsigned node, int cpu)
+{
+	return &cache->shard[node * shards_per_node +
+			     (cpu < 0 ? 0 : (unsigned)cpu % shards_per_node)];
+}
+
+/* The bytes of a cache's handle, with nodes and shards, and where the shards begin in it. */
+size_t cache_bytes(void);
+size_t cache_shards_offset(void);
+
+/* Count an event. */
+static inline void shard_event(struct shard *shard, enum slab_event event)
+{
+	__atomic_fetch_add(&shard->event[event], 1, __ATOMIC_RELAXED);
+}
+
+/* Count an event on this CPU, or on none (< 0). */
 static inline void cache_event(struct slab_cache *cache, int cpu, enum slab_event event)
 {
-	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu < 0 ? 0 : cpu);
-	uint64_t *count = &slot->event[event];
-
-	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+	shard_event(shard_at(cache, 0, cpu), event);
 }
+
+/* The sum of an event over all CPUs. */
+uint64_t cache_events(const struct slab_cache *cache, enum slab_event event);
 
 #endif /* SLAB_CORE_CACHE_H */

@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <slab/stats.h>
 
-/* A CPU's counter has 32 bits, so it must be read every few seconds. */
 #define PERIOD_US 50000l
 
 static struct {
@@ -39,29 +38,13 @@ static void set_period(long us)
 	__atomic_store_n(&counting.period, us, __ATOMIC_RELAXED);
 }
 
-/* What a CPU has counted since the last call. The function stores only to slots of CPUs on which
- * a thread ran; other slots would take memory. */
-static uint32_t take_counted(struct cpu_slot *slot)
-{
-	uint32_t counted = __atomic_load_n(&slot->counted, __ATOMIC_RELAXED);
-	uint32_t n = counted - __atomic_load_n(&slot->counted_before, __ATOMIC_RELAXED);
-
-	if (n)
-		__atomic_store_n(&slot->counted_before, counted, __ATOMIC_RELAXED);
-	return n;
-}
-
 /* The allocations since the last call. Events may have been reset, so that their sum is smaller. */
 static uint64_t take(struct slab_cache *cache)
 {
-	uint64_t light = 0, slow = 0, before = cache->count.slow;
+	const uint64_t light = __atomic_exchange_n(&cache->count.light, 0, __ATOMIC_RELAXED);
+	const uint64_t slow = cache_events(cache, SLAB_EVENT_ALLOC_SLOWPATH);
+	const uint64_t before = cache->count.slow;
 
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-
-		light += take_counted(slot);
-		slow += __atomic_load_n(&slot->event[SLAB_EVENT_ALLOC_SLOWPATH], __ATOMIC_RELAXED);
-	}
 	cache->count.slow = slow;
 	return light + (slow > before ? slow - before : 0);
 }

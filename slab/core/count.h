@@ -4,8 +4,8 @@
  * has no counter: there it would cost 8 % of an alloc/free pair (measured).
  *
  * Slow-path allocations are always counted (SLAB_EVENT_ALLOC_SLOWPATH). While a client asks,
- * GATE_COUNT is set: slab_alloc() finds no LIFO and calls slab_alloc_requested(), which pops the
- * same object and counts it by an atomic addition. That costs some nanoseconds.
+ * GATE_COUNT is set: slab_alloc() finds an empty array and takes the slow path, which pops the same
+ * object and counts it by an atomic addition. That costs some nanoseconds.
  */
 #ifndef SLAB_CORE_COUNT_H
 #define SLAB_CORE_COUNT_H
@@ -17,7 +17,6 @@
 #include "core/cache.h"
 #include "core/gate.h"
 #include "rseq.h"
-#include "tally.h"
 
 /* Must this allocation be counted, for a client or for the heap profile, but go through the slow
  * path for no other reason? */
@@ -32,23 +31,18 @@ static inline void *count_pop(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (!rseq_pop(&cache->cpu_lifos, cpu_rseq_offset, &obj) &&
-	    !rseq_pop_current(&cache->cpu_slots, cpu_rseq_offset, &obj))
+	if (!rseq_pop(&cache->arrays, cpu_rseq_offset, &obj))
 		return NULL;
-	/* Atomic, since the thread may have moved to another CPU meanwhile. */
-	__atomic_fetch_add(&cpu_slot(cache->cpu_slots, cpu_rseq_number())->counted, 1,
-			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&cache->count.light, 1, __ATOMIC_RELAXED);
 	return obj;
 }
 
 /* Count n allocations off the fast path. */
 static inline void count_slow(struct slab_cache *cache, size_t n)
 {
-	int cpu = cpu_engine->cpu();
+	struct shard *shard = shard_at(cache, 0, cpu_engine->cpu());
 
-	cpu_tally_add(
-		&cpu_slot(cache->cpu_slots, cpu < 0 ? 0 : cpu)->event[SLAB_EVENT_ALLOC_SLOWPATH],
-		n);
+	__atomic_fetch_add(&shard->event[SLAB_EVENT_ALLOC_SLOWPATH], n, __ATOMIC_RELAXED);
 }
 
 /* Count the allocations of all caches for `us` microseconds from now on, or until the end of an

@@ -3,9 +3,9 @@
  * The data about a debug slab and its objects: struct slab_debug and one record per object.
  *
  * Debug flags belong to the slab. Allocations and frees of a debug slab run under its node's lock,
- * one object at a time, so nothing races with a check. cpu.user has a tag, so the frees miss the
+ * one object at a time, so nothing races with a check. The slab's user has a tag, so the frees miss the
  * fast path. The records lie at the segment's head, behind a guard page, where an overflow of an
- * object cannot reach them. Each object takes cpu.size8 * 8 bytes:
+ * object cannot reach them. Each object takes `size` bytes:
  *
  *   left red zone | object | right red zone | padding
  *   0             red_left  + object_size    + inuse      size
@@ -63,6 +63,7 @@ enum { TRACK_ALLOC, TRACK_FREE };
 struct slab_debug {
 	uint64_t debug_flags;     /* debug_flags_of_layout() of the slab */
 	uint32_t object_size;
+	uint32_t size;        /* bytes from object to object */
 	uint32_t inuse;       /* from the object's start to the end of its right red zone */
 	uint32_t red_left;    /* bytes of the left red zone */
 	uint16_t stride;      /* bytes from record to record */
@@ -73,7 +74,8 @@ struct slab_debug {
 	uint8_t guarded;      /* one sampled object between guard pages (guard.c) */
 	uint8_t counted;      /* included in the node's nr_debug_empty */
 	uint8_t copies;       /* P and a constructor: free objects are compared with copies */
-	uint8_t spare[3];
+	uint8_t listed;       /* on one of the node's lists */
+	uint8_t spare[2];
 };
 
 static inline struct debug_object *debug_record(const struct slab *slab, unsigned index)
@@ -92,6 +94,12 @@ static inline bool debug_is_guarded(const struct slab *slab)
 static inline void debug_set_used(const struct slab *slab, unsigned used)
 {
 	__atomic_store_n(&slab->debug->used, (uint16_t)used, __ATOMIC_RELAXED);
+}
+
+/* Only the first n objects of a debug slab are usable. */
+static inline void debug_set_initialized(struct slab *slab, unsigned n)
+{
+	__atomic_store_n(&slab->initialized, (uint16_t)n, __ATOMIC_RELAXED);
 }
 
 /* The object's tracks; only with SLAB_STORE_USER. */
@@ -121,7 +129,7 @@ static inline uint32_t *debug_site(const struct slab *slab, unsigned index)
 
 static inline char *debug_object_at(const struct slab *slab, unsigned index)
 {
-	return slab->cpu.base + (size_t)index * slab->cpu.size8 * 8 + slab->debug->red_left;
+	return slab->base + (size_t)index * slab->debug->size + slab->debug->red_left;
 }
 
 #endif /* SLAB_CORE_DEBUG_RECORD_H */

@@ -2,9 +2,8 @@
 /*
  * Gates: the reasons to keep a cache's allocations off the fast path.
  *
- * The fast path reads cache->lifos, and if that fails cache->slots. Without a gate these are the
- * cache's own. With a gate they are always empty, so each allocation goes to
- * slab_alloc_requested(). Each feature sets and clears its own gate only. Frees have no gates: a
+ * The fast path reads cache->alloc_arrays. Without a gate it leads to the cache's arrays. With a
+ * gate it leads to arrays that are always empty, so each allocation takes the slow path. Each feature sets and clears its own gate only. Frees have no gates: a
  * tag of the slab keeps them off the fast path (core/slab.h).
  */
 #ifndef SLAB_CORE_GATE_H
@@ -45,8 +44,5 @@ static inline bool cache_gates_are_only(const struct slab_cache *cache, unsigned
 
 	return gates && !(gates & ~light);
 }
-
-/* cpu_slots_create(), with fault injection. */
-char *slots_create(void);
 
 #endif /* SLAB_CORE_GATE_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Initialization on first use: the engine, the nodes, and the limit of SLAB_LIMIT. */
 #include "core/init.h"
+#include "core/cache.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -66,6 +67,15 @@ static void note_other_engine(const char *wanted)
 		  why ? why : "", cpu_engine->name);
 }
 
+/* As many shards as a node has CPUs, so that each lock has one user. */
+static unsigned choose_shards(void)
+{
+	const unsigned cpus = __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
+	const unsigned of_node = (cpus + topology_nodes() - 1) / topology_nodes();
+
+	return of_node < 1 ? 1 : of_node < SHARDS_MAX ? of_node : SHARDS_MAX;
+}
+
 static void init_once(void)
 {
 	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
@@ -74,7 +84,7 @@ static void init_once(void)
 
 	if (!cpu_engine_init(wanted))
 		note_other_engine(wanted);
-	topology_nodes();
+	shards_per_node = choose_shards();
 	process_init();
 	account_init();
 	if (slab_options()->profile && !profile_set_period(slab_options()->profile))

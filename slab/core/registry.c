@@ -26,6 +26,7 @@ SLAB_EARLY pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 SLAB_EARLY struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;
 SLAB_EARLY uint64_t registry_changes;
+static struct slab_cache *looked_at; /* by registry_look_further(); under registry_lock */
 
 void registry_write_begin(void)
 {
@@ -50,6 +51,8 @@ void registry_add(struct slab_cache *cache)
 void registry_remove(struct slab_cache *cache)
 {
 	name_table_remove(cache->name, cache);
+	if (looked_at == cache)
+		looked_at = NULL;
 	registry_write_begin();
 	*cache->prev_next = cache->next;
 	if (cache->next)
@@ -115,6 +118,26 @@ static bool try_pin(struct slab_cache *cache)
 		return false;
 	cache_pin(cache);
 	return true;
+}
+
+struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *),
+					 const struct slab_cache *but, unsigned *looks)
+{
+	struct slab_cache *found = NULL;
+
+	if (!*looks || own_work_must_end() || pthread_mutex_trylock(&registry_lock) != 0)
+		return NULL;
+	while (*looks && !found && registry_first) {
+		struct slab_cache *cache =
+			looked_at && looked_at->next ? looked_at->next : registry_first;
+
+		--*looks;
+		looked_at = cache;
+		if (cache != but && wants(cache) && try_pin(cache))
+			found = cache;
+	}
+	pthread_mutex_unlock(&registry_lock);
+	return found;
 }
 
 struct slab_cache *registry_find_pinned(const char *name)

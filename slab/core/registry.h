@@ -45,6 +45,15 @@ bool cache_is_registered(const struct slab_cache *cache);
  */
 struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
 
+/*
+ * registry_look_further: pin the next cache, after the one at which the last call of any thread stopped,
+ * for which `wants` is true; `wants` runs under registry_lock. The function looks at *looks caches at
+ * most, and subtracts those that it looked at. NULL: none of them, or another thread holds the lock, or
+ * work of libslab must end.
+ */
+struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *cache),
+					 const struct slab_cache *but, unsigned *looks);
+
 /* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
 struct slab_cache *registry_find_pinned(const char *name);
 

@@ -35,18 +35,16 @@
 #include "base/own_work.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
-#include "core/isolated.h"
+#include "core/flush_lock.h"
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
 #include "inject.h"
 #include "pages/free_slabs.h"
 #include "pages/idle.h"
-#include "pages/queue.h"
 #include "pages/topology.h"
 #include "report/annotate.h"
 
-/* Does this thread hold a flush_lock, with slabs isolated under it? */
 static __thread bool locked __attribute__((tls_model("initial-exec")));
 
 bool flush_lock_is_held(void)
@@ -62,9 +60,10 @@ void flush_lock_set_held(bool is_locked)
 /* The cache whose slabs this thread is destroying. */
 static __thread const struct slab_cache *releasing __attribute__((tls_model("initial-exec")));
 
-static uint64_t myself(void)
+/* Not 0, and another number for each thread: thread descriptors lie further apart. */
+static uint32_t myself(void)
 {
-	return (uint64_t)(uintptr_t)pthread_self();
+	return (uint32_t)((uintptr_t)pthread_self() >> 6) | 1;
 }
 
 static void leave(struct slab_cache *cache, struct slab *slab)
@@ -125,10 +124,10 @@ static void leave_to_others(struct cache_node *node, struct slab *slab)
 
 static __thread bool destroys __attribute__((tls_model("initial-exec")));
 
-static void *object_at(const struct slab *slab, unsigned index)
+/* A debug or legacy slab does not name its cache any more. */
+static void *object_at(const struct slab_cache *cache, const struct slab *slab, unsigned index)
 {
-	return slab->debug ? debug_object_at(slab, index)
-			   : slab->cpu.base + index * slab_size(slab);
+	return slab->debug ? debug_object_at(slab, index) : slab_object(cache, slab, index);
 }
 
 bool debug_is_destroying(void)
@@ -145,6 +144,11 @@ void debug_destroy_object(struct slab_cache *cache, void *obj)
 	destroys = was;
 }
 
+static void set_initialized(struct slab *slab, unsigned n)
+{
+	__atomic_store_n(&slab->initialized, (uint16_t)n, __ATOMIC_RELAXED);
+}
+
 /* The last object first. Each stops counting as an object before its destructor runs (see
  * above). */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
@@ -152,20 +156,20 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 	struct callback callback;
 
 	if (slab->debug && slab->debug->debug_flags & DEBUG_FLAG_TOOL)
-		annotate_show(slab->cpu.base, slab_bytes(slab));
+		annotate_show(slab->base, slab_bytes(slab));
 	if (slab->debug)
 		cache->checks->leaving(cache, slab);
 	if (!cache->dtor)
 		return;
 	callback = callback_begin(cache);
 	for (unsigned i = slab->initialized; i-- > 0 && !own_work_must_end();) {
-		slab_set_initialized(slab, i);
-		debug_destroy_object(cache, object_at(slab, i));
+		set_initialized(slab, i);
+		debug_destroy_object(cache, object_at(cache, slab, i));
 	}
 	callback_end(&callback);
 }
 
-void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
+void slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
 	debug_destroy_objects(cache, slab);
 	slab_free_pages(cache, slab);
@@ -184,7 +188,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 
 	if (readers_may_look(cache)) {
 		has_left(node, slab);
-		cache->deferral->retire(cache, slab);
+		cache->deferral->release(cache, slab);
 		return;
 	}
 	debug_destroy_objects(cache, slab);
@@ -195,7 +199,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	/* The slab was checked above: the child of a fork must not check it again after its memory
 	 * was discarded. */
 	if (slab->debug)
-		slab_set_initialized(slab, 0);
+		set_initialized(slab, 0);
 	segment_discard_at_once(slab);
 	cpu_inject(CPU_INJECT_SLAB_DESTROYED);
 	pthread_mutex_lock(&cache->flush_lock);
@@ -204,7 +208,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 
-void slab_release_leaving(struct slab_cache *cache)
+void release_leaving(struct slab_cache *cache)
 {
 	const struct slab_cache *was = releasing;
 	struct slab *slab;
@@ -229,11 +233,11 @@ void slab_release(struct slab_cache *cache, struct slab *slab)
 	bool waits = flush_lock_is_held() && (slab->debug || decay_at_once());
 
 	if (!cache->dtor && !readers_may_look(cache) && !waits) {
-		debug_slab_release_now(cache, slab);
+		slab_release_now(cache, slab);
 		return;
 	}
 	leave(cache, slab);
-	slab_release_leaving(cache);
+	release_leaving(cache);
 }
 
 static void leave_again(struct cache_node *node)

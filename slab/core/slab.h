@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs: tags, states, release. slab_state.c lists the states of a slab and explains how it
- * changes between them. */
+/* Slabs: tags, objects, creation and release. core/shard.h has the lists. */
 #ifndef SLAB_CORE_SLAB_H
 #define SLAB_CORE_SLAB_H
 
@@ -15,21 +14,16 @@
 #include "pages/topology.h"
 #include "rseq.h"
 
-/* Tags in cpu.user. A tagged slab's objects miss the fast path of slab_free(). */
+/* Tags in the user of a slab. A tagged slab's objects miss the fast path of slab_free(). */
 #define SLAB_TAG_DEBUG ((uintptr_t)1) /* debug_free() frees, under the node's lock */
 #define SLAB_TAG_ZERO ((uintptr_t)2)  /* objects are zeroed when they are freed */
 #define SLAB_TAG_HARDEN ((uintptr_t)4) /* frees are checked off the fast path */
 #define SLAB_TAGS (SLAB_TAG_DEBUG | SLAB_TAG_ZERO | SLAB_TAG_HARDEN)
 
-static inline struct slab *slab_from_cpu(struct cpu_slab *cpu)
-{
-	return (struct slab *)cpu;
-}
-
 /* The cache of a slab; NULL: the slab has none. */
 static inline struct slab_cache *slab_user(const struct slab *slab)
 {
-	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE);
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_ACQUIRE);
 
 	return (struct slab_cache *)(user & ~SLAB_TAGS);
 }
@@ -37,33 +31,72 @@ static inline struct slab_cache *slab_user(const struct slab *slab)
 /* The cache of an untagged slab, whose objects the fast paths may free; NULL otherwise. */
 static inline struct slab_cache *slab_plain_user(const struct slab *slab)
 {
-	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_RELAXED);
 
 	return user & SLAB_TAGS ? NULL : (struct slab_cache *)user;
 }
 
 static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 {
-	return (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) & tag;
+	return (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_ACQUIRE) & tag;
 }
 
-/* The number of objects initialized so far. It changes while the slab is isolated; any thread may
- * read it. */
+/* Bytes from object to object of a slab that has a cache. Debug slabs have their own (debug/layout.h:
+ * red zones), so use debug_size() there. */
+static inline size_t slab_size(const struct slab *slab)
+{
+	return slab_user(slab)->size;
+}
+
 static inline unsigned slab_initialized(const struct slab *slab)
 {
 	return __atomic_load_n(&slab->initialized, __ATOMIC_RELAXED);
 }
 
-static inline void slab_set_initialized(struct slab *slab, unsigned initialized)
+static inline unsigned slab_free_count(const struct slab *slab)
 {
-	__atomic_store_n(&slab->initialized, (uint16_t)initialized, __ATOMIC_RELAXED);
-	cpu_slab_set_room(&slab->cpu, initialized);
+	return __atomic_load_n(&slab->free, __ATOMIC_RELAXED);
 }
 
-/* Is obj the start of an object? The slab has no debug flags. */
-static inline bool slab_is_object(const struct slab *slab, const void *obj)
+/* The index of the object that contains the byte `offset` of a slab; *ret_start: it starts there. The
+ * slab is an ordinary or legacy slab of the cache with this reciprocal. */
+static inline unsigned slab_index_at(uint64_t reciprocal, size_t offset, bool *ret_start)
 {
-	return cpu_slab_is_object(&slab->cpu, obj);
+	const uint64_t product = offset * reciprocal;
+
+	*ret_start = product << 16 < reciprocal << 16;
+	return (unsigned)(product >> 48);
+}
+
+static inline unsigned slab_index(const struct slab_cache *cache, const struct slab *slab,
+				  const void *obj)
+{
+	bool start;
+
+	return slab_index_at(cache->reciprocal, (size_t)((const char *)obj - slab->base), &start);
+}
+
+static inline void *slab_object(const struct slab_cache *cache, const struct slab *slab,
+				unsigned index)
+{
+	return slab->base + index * cache->size;
+}
+
+/* Is obj the start of an object that was in use before? The slab is an ordinary or legacy slab. */
+static inline bool slab_is_object(const struct slab_cache *cache, const struct slab *slab,
+				  const void *obj)
+{
+	const size_t offset = (size_t)((const char *)obj - slab->base);
+	bool start;
+
+	return offset < slab_bytes(slab) &&
+	       slab_index_at(cache->reciprocal, offset, &start) < slab_initialized(slab) && start;
+}
+
+/* Is the bit of an object set? It may change at any moment without the shard's lock. */
+static inline bool slab_bit(const struct slab *slab, unsigned index)
+{
+	return __atomic_load_n(&slab->map[index / 64], __ATOMIC_RELAXED) >> index % 64 & 1;
 }
 
 /* SLAB_ZERO=free: zero an object that is being freed. The slab has no debug flags. */
@@ -73,49 +106,50 @@ static inline void slab_clear_freed(const struct slab *slab, void *obj)
 		memset(obj, 0, slab_size(slab));
 }
 
-/* Does the slab lie on the node of this CPU? */
-static inline bool slab_is_near(const struct slab *slab, int cpu)
+/* Does this address of a segment lie on the node of this CPU? */
+static inline bool slab_is_near(const void *obj, int cpu)
 {
-	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_table_node(cpu);
+	return SLAB_LIKELY(topology_node_count == 1) ||
+	       segment_of(obj)->node == topology_table_node(cpu);
 }
 
-/* Put an object of this untagged slab on the CPU's LIFO. Objects of other nodes go to their slabs
- * instead. The thread may leave the CPU after the comparison; that does no harm. */
-static inline __attribute__((always_inline)) bool slab_push(struct slab_cache *cache,
-							    const struct slab *slab, void *obj)
+/* Put an object of an untagged slab of this cache on the CPU's array. Objects of other nodes go to their
+ * slabs instead. The thread may leave the CPU after the comparison; that does no harm. */
+static inline __attribute__((always_inline)) bool slab_push(struct slab_cache *cache, void *obj)
 {
-	return (SLAB_LIKELY(topology_node_count == 1) || slab_is_near(slab, cpu_rseq_number())) &&
-	       SLAB_LIKELY(rseq_push(&cache->cpu_lifos, obj, cpu_rseq_offset));
+	return (SLAB_LIKELY(topology_node_count == 1) || slab_is_near(obj, cpu_rseq_number())) &&
+	       SLAB_LIKELY(rseq_push(&cache->arrays, obj, cpu_rseq_offset));
 }
 
-/* --- states (slab_state.c) --------------------------------------------------------------- */
+/* The maps of objects that wait for a grace period, of each of two phases; only in slabs of caches with
+ * args.rcu (rcu/grace_period.h). Atomic, without a lock. */
+static inline uint64_t *slab_waiting(struct slab *slab, unsigned phase)
+{
+	return slab->map + map_words(slab->objects) * (1 + phase);
+}
 
-/*
- * slab_refill: give an isolated slab free objects: remotely freed ones, or fresh ones. true: the
- * slab has free objects. false: the slab became full and is not isolated any more, or, with
- * *ret_error set, there was no memory and it still is isolated.
- */
-bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error);
+/* Behind them: the next slab on the stack of each phase. */
+static inline struct slab **slab_next_waiting(struct slab *slab, unsigned phase)
+{
+	return (struct slab **)(slab->map + map_words(slab->objects) * 3) + phase;
+}
 
-/* Move the remote freelist of an isolated slab to its own freelist; returns the number of
- * objects. */
-unsigned slab_collect(struct slab *slab);
-/* Move a chain of objects in links[] to an isolated slab's freelist. `first` is an index + 1. */
-void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
-/* The number of objects in use in any slab. It may change at any moment. */
+/* The words that segment_take_slab() adds for these two. */
+static inline unsigned slab_waiting_words(const struct slab_cache *cache, unsigned objects)
+{
+	return cache->rcu ? 2 * map_words(objects) + 2 : 0;
+}
+
+/* --- slabs (slab.c) ---------------------------------------------------------------------- */
+
+/* The number of objects that are not free, of any slab: in use, in an array, in a magazine. It may
+ * change at any moment. */
 unsigned slab_used(const struct slab *slab);
-/* Is an isolated, collected slab entirely free? */
-bool slab_is_empty(const struct slab *slab);
-/* Take a fresh, isolated slab. NULL and ENOMEM if there is none. */
-struct slab *slab_create(struct slab_cache *cache, unsigned node);
-/* Put numbers into random order (SLAB_RANDOM). */
-void slab_shuffle(uint16_t *numbers, unsigned n);
-
-/* Find the free objects of an isolated slab: one bit for each in map[objects / 64]. Returns the
- * number of wrong freelist entries. */
-#define SLAB_MAP_WORDS (65536 / 64)
-long slab_map_free(struct slab *slab, uint64_t *map);
-
+/* Make an ordinary slab of a node: charged, with its user set, SLAB_OFF, of no shard. NULL and ENOMEM.
+ * may_grow: as in struct slab_needs. */
+struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow);
+/* Put pointers into random order (SLAB_RANDOM). */
+void slab_shuffle(void **objs, unsigned n);
 /* Choose the orders of a cache's slabs for objects of this size; returns the shifts of their
  * sizes. */
 unsigned slab_choose_small_shift(size_t size);
@@ -131,35 +165,26 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 
 /* --- slabs with debug flags, and legacy slabs -------------------------------------------- */
 
-/* The number of allocated objects of a debug or legacy slab. Without the lock it is an estimate. */
-unsigned debug_used(const struct slab *slab);
 /* Is an object of a debug or legacy slab allocated? */
 bool debug_is_allocated(const struct slab *slab, unsigned index);
 
 /*
- * When debug flags are switched on, existing slabs become legacy slabs: objects are freed into
- * them but not allocated from them. The states of their objects replace the freelist, so
- * that libslab detects a second free there as well.
+ * When debug flags are switched on, existing slabs become legacy slabs: objects are freed into them but
+ * not allocated from them. A legacy slab keeps its map and its shard, is SLAB_OFF, and its user has
+ * SLAB_TAG_DEBUG, so that a free looks at its bit in the call.
  */
 static inline bool slab_is_legacy(const struct slab *slab)
 {
 	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
-/* Is an object of a legacy slab free? */
-bool legacy_is_free(const struct slab *slab, unsigned index);
-/* Where a legacy slab has the state of an object: LEGACY_FREE, or 0 for an allocated object. */
-#define LEGACY_FREE ((uint16_t)0xffff)
-uint16_t *legacy_state(const struct slab *slab, unsigned index);
-
 /* --- release (release.c) ----------------------------------------------------------------- */
 
-/* Destroy the objects of an isolated, empty slab and return it to the page layer; for type-safe
- * caches after a grace period. Under flush_lock and in a destructor the function only begins the
- * release. The caller has taken a debug slab off its list. */
+/* Destroy the objects of an empty slab that is on no list and of no shard, and return it to the page
+ * layer; for type-safe caches after a grace period. The caller holds no lock; destructors run. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
-/* Continue the releases that slab_release() began. The caller holds no lock. */
-void slab_release_leaving(struct slab_cache *cache);
+/* Continue the releases that slab_release() began under flush_lock. The caller holds no lock. */
+void release_leaving(struct slab_cache *cache);
 /* In the child of a fork: let slabs that other threads were destroying leave again. */
 void release_after_fork_child(struct slab_cache *cache);
 /* Return a slab whose objects are destroyed already. */
@@ -172,6 +197,6 @@ void debug_destroy_object(struct slab_cache *cache, void *obj);
  * reclaim. */
 bool debug_is_destroying(void);
 /* Destroy the objects and return the slab at once. For type-safe caches: after the grace period. */
-void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
+void slab_release_now(struct slab_cache *cache, struct slab *slab);
 
 #endif /* SLAB_CORE_SLAB_H */

@@ -10,17 +10,19 @@ struct rcu_flavor_struct;
 
 /* Implemented by debug, for every cache. */
 struct cache_checks {
-	/* Report a free of obj that would give the slab more free objects than it has. */
-	void (*full)(struct slab_cache *cache, const struct slab *slab, void *obj,
-		     const void *caller);
+	/* Report a bad free that objects_put() found (core/shard.h): obj is free already, or is no
+	 * object of the cache. `caller` is NULL if another call freed it. */
+	void (*free_already)(struct slab_cache *cache, const struct slab *slab, void *obj,
+			     const void *caller);
+	void (*no_object)(struct slab_cache *cache, void *obj, const void *caller);
 	/* Check the free objects of a debug slab before it is returned to the page layer. */
 	void (*leaving)(struct slab_cache *cache, struct slab *slab);
 };
 
 /* Implemented by rcu, only for caches with args.rcu. */
 struct cache_deferral {
-	/* Release an isolated, unused slab of a type-safe cache after a grace period. */
-	void (*retire)(struct slab_cache *cache, struct slab *slab);
+	/* Release an empty slab of a type-safe cache, on no list, after a grace period. */
+	void (*release)(struct slab_cache *cache, struct slab *slab);
 	/* Called around callbacks. A thread of libslab's own is not registered with any RCU
 	 * flavour; enter() makes it known to the cache's flavour. leave() gets what enter()
 	 * returned. */

@@ -3,8 +3,12 @@
  * Bad frees in any cache: of a pointer that is not an object, of another cache's object, of a
  * free object, or with a wrong size. The report describes what is at the address. It is made
  * with no lock held, and the object is not freed.
+ *
+ * The fast path of a free looks at the newest object of the array alone. So some bad frees are found
+ * later, when objects of the array return to their slabs. The thread that returns them is not to blame.
  */
 #include "core/debug_record.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/bug_info.h"
 #include "debug/debug_cache.h"
@@ -22,9 +26,9 @@ void debug_report(struct slab_cache *cache, const struct bug_info *bug)
 bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
 		       size_t *ret_into)
 {
-	size_t size = slab_size(slab);
+	size_t size = debug_size(slab);
 	size_t left = slab->debug ? slab->debug->red_left : 0;
-	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
+	size_t offset = (size_t)((const char *)ptr - slab->base);
 	unsigned index = (unsigned)(offset / size);
 
 	*ret_index = index;
@@ -35,6 +39,13 @@ bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_i
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller)
 {
+	if (!caller)
+		bug->late =
+			bug->problem == SLAB_PROBLEM_DOUBLE_FREE
+				? "Found when free objects of a CPU returned to their slabs: it was "
+				  "freed twice before, or freed twice and allocated again meanwhile"
+				: "Found when free objects of a CPU returned to their slabs: an "
+				  "earlier call freed it";
 	bug_info_detected(bug, caller);
 	bug_info_fix(bug, "Object at %p not freed", obj);
 	debug_report(cache, bug);
@@ -58,9 +69,9 @@ void debug_report_stray(struct slab_cache *cache, const void *obj, const void *c
 			       "Invalid object pointer %p", obj);
 	if (user)
 		bug_info_slab(&bug, slab);
-	else if (slab && slab->large)
+	else if (slab && slab_large(slab))
 		bug_info_note(&bug, "It points into %zu bytes of slab_malloc() at %p", slab->large,
-			      (void *)slab->cpu.base);
+			      (void *)slab->base);
 	else if (slab)
 		bug_info_note(&bug, "No cache has a slab there: its objects were all freed");
 	report_bad_free(cache, &bug, obj, caller);
@@ -97,23 +108,6 @@ void debug_report_double_free(struct slab_cache *cache, const struct slab *slab,
 
 	debug_find_object(slab, obj, &index, &into);
 	debug_describe_double(cache, slab, index, &bug);
-	report_bad_free(cache, &bug, obj, caller);
-}
-
-void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
-		       const void *caller)
-{
-	struct bug_info bug;
-	unsigned index;
-	size_t into;
-
-	debug_find_object(slab, obj, &index, &into);
-	bug_info_begin(&bug, SLAB_PROBLEM_DOUBLE_FREE, cache->name,
-		       "More objects freed than allocated");
-	bug_info_slab(&bug, slab);
-	bug_info_object(&bug, slab, index);
-	bug_info_note(&bug,
-		      "All objects of its slab are free already: one of them was freed twice");
 	report_bad_free(cache, &bug, obj, caller);
 }
 
@@ -159,4 +153,38 @@ void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller
 		       "slab_free_rcu(%p) in a cache without args.rcu", obj);
 	bug_info_slab(&bug, slab_of(obj));
 	report_bad_free(cache, &bug, obj, caller);
+}
+
+/* --- what returning objects to their slabs finds ---------------------------------------------- */
+
+/* A slab does not go while an array has one of its objects. So if none is there, or a debug slab, which
+ * frees go to directly, the object was freed twice, and the slab that had it went. An object of the debug
+ * slab stays as it is: it may be in use. */
+void debug_free_already(struct slab_cache *cache, const struct slab *slab, void *obj,
+			const void *caller)
+{
+	const struct debug_lock lock = debug_lock(cache, slab_of(obj));
+	struct bug_info bug;
+	unsigned index;
+	size_t into;
+
+	if (slab_user(slab) == cache && !slab->debug) {
+		debug_find_object(slab, obj, &index, &into);
+		debug_describe_double(cache, slab, index, &bug);
+	} else {
+		bug_info_begin(&bug, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
+		bug_info_note(&bug, "Its slab has left the cache: its objects were all freed");
+	}
+	debug_unlock(&lock);
+	report_bad_free(cache, &bug, obj, caller);
+}
+
+void debug_no_object(struct slab_cache *cache, void *obj, const void *caller)
+{
+	const struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
+
+	if (slab_user(slab) == cache)
+		debug_report_interior(cache, slab, obj, caller);
+	else
+		debug_report_stray(cache, obj, caller);
 }

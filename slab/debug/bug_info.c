@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying the data of a problem under the node's lock. bug_report.c makes a report of it later,
+/* Copying the data of a problem under the slab's lock. bug_report.c makes a report of it later,
  * without locks. */
 #include "debug/bug_info.h"
 #include "base/peek.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- copying, under the node's lock --------------------------------------------- */
+/* --- copying, under the slab's lock --------------------------------------------- */
 
 /* Copy memory that may be partly inaccessible; returns the number of bytes copied. If the system
  * call is refused, memory is read directly, except that of guarded slabs. */
@@ -47,7 +47,8 @@ static const char *dump_start(const char *start, const char *end, const char *da
 static void dump_copy(struct bug_info *bug, struct dump *dump, char *bytes, size_t room,
 		      const char *start, const char *end)
 {
-	bool guarded = bug->slab->debug && bug->slab->debug->guarded;
+	const struct slab *slab = bug->slab;
+	bool guarded = !slab_large(slab) && slab->debug && slab->debug->guarded;
 	const char *from;
 	size_t len;
 
@@ -120,7 +121,7 @@ static const char *listed_object(const struct slab *slab, unsigned index_plus_1)
 static void slab_with_debug_flags(struct bug_info *bug, const struct slab *slab)
 {
 	const struct slab_cache *cache = slab_user(slab);
-	const char *rest = slab->cpu.base + slab->objects * slab_size(slab);
+	const char *rest = slab->base + (size_t)slab->objects * slab->debug->size;
 
 	bug->lists_free = true;
 	bug->freelist = listed_object(slab, slab->debug->first);
@@ -130,7 +131,7 @@ static void slab_with_debug_flags(struct bug_info *bug, const struct slab *slab)
 			cache_debug_flags(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
 	if (bug->problem == SLAB_PROBLEM_SLAB_PADDING)
 		dump_copy(bug, &bug->padding, bug->bytes_padding, BUG_DUMP_EDGE, rest,
-			  slab->cpu.base + slab_bytes(slab));
+			  slab->base + slab_bytes(slab));
 }
 
 void bug_info_slab(struct bug_info *bug, const struct slab *slab)
@@ -138,7 +139,7 @@ void bug_info_slab(struct bug_info *bug, const struct slab *slab)
 	if (slab == &slab_none)
 		return;
 	bug->slab = slab;
-	bug->base = slab->cpu.base;
+	bug->base = slab->base;
 	bug->objects = slab->objects;
 	bug->used = slab_used(slab);
 	if (slab->debug)
@@ -169,11 +170,12 @@ static void copy_body(struct bug_info *bug)
 static void plain_object(struct bug_info *bug, const struct slab *slab, unsigned index)
 {
 	const struct slab_cache *cache = slab_user(slab);
-	size_t size = slab_size(slab);
 
-	bug->object = slab->cpu.base + index * size;
-	bug->offset = index * size;
-	bug->object_size = cache && cache->object_size < size ? cache->object_size : size;
+	if (!cache) /* it has just been released */
+		return;
+	bug->object = slab_object(cache, slab, index);
+	bug->offset = index * cache->size;
+	bug->object_size = cache->object_size < cache->size ? cache->object_size : cache->size;
 	bug->requested = bug->object_size;
 	copy_before(bug, 0);
 	copy_body(bug);
@@ -184,12 +186,12 @@ static void object_with_debug_flags(struct bug_info *bug, const struct slab *sla
 	const struct slab_debug *debug = slab->debug;
 	const struct debug_object *record = debug_record(slab, index);
 	const char *object = debug_object_at(slab, index), *end = object + debug->object_size;
-	const char *next = object - debug->red_left + slab_size(slab);
+	const char *next = object - debug->red_left + debug->size;
 	/* Everything around a guarded object is red zone. */
 	const char *inuse = debug->guarded ? next : object + debug->inuse;
 
 	bug->object = object;
-	bug->offset = (size_t)(object - slab->cpu.base);
+	bug->offset = (size_t)(object - slab->base);
 	bug->object_size = debug->object_size;
 	bug->requested = record->requested;
 	bug->next_free = listed_object(slab, record->next);
@@ -213,7 +215,7 @@ void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned ind
 	if (index >= slab->objects)
 		return;
 	bug->slab = slab;
-	bug->base = slab->cpu.base;
+	bug->base = slab->base;
 	if (slab->debug)
 		object_with_debug_flags(bug, slab, index);
 	else
@@ -223,13 +225,13 @@ void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned ind
 void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size)
 {
 	const struct segment *segment = segment_of(slab);
-	const char *object = slab->cpu.base, *zone = object - segment->red_zone;
+	const char *object = slab->base, *zone = object - segment->red_zone;
 	const char *before = object - BUG_DUMP_LINE;
 
 	if (bug->first >= zone && bug->first < before)
 		before = zone + (size_t)(bug->first - zone) / BUG_DUMP_LINE * BUG_DUMP_LINE;
 	bug->slab = slab;
-	bug->base = slab->cpu.base;
+	bug->base = slab->base;
 	bug->debug_flags = SLAB_RED_ZONE;
 	bug->objects = bug->used = 1;
 	bug->object = object;

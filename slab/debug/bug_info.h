@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data of a problem that a check has found. It is copied under the node's lock, so that the
+/* The data of a problem that a check has found. It is copied under the slab's lock, so that the
  * report can be formatted and written without a lock. */
 #ifndef SLAB_DEBUG_BUG_INFO_H
 #define SLAB_DEBUG_BUG_INFO_H
@@ -54,8 +54,9 @@ struct bug_info {
 	struct dump before, body, red_zone, padding;
 	char bytes_before[BUG_DUMP_BEFORE], bytes_body[BUG_DUMP_OBJECT];
 	char bytes_red_zone[BUG_DUMP_EDGE], bytes_padding[BUG_DUMP_EDGE];
-	/* an additional line, and repairs */
+	/* additional lines, and repairs */
 	char note[160];
+	const char *late; /* why the problem was found late; NULL: it was not */
 	unsigned fixes;
 	char fix[2][160];
 };

@@ -221,6 +221,8 @@ static void add_head(struct report *report, const struct bug_info *bug)
 			    bug->found, bug->expected);
 	if (bug->note[0])
 		report_line(report, "%s", bug->note);
+	if (bug->late)
+		report_line(report, "%s", bug->late);
 }
 
 static bool fits_a_screen(const struct report *report)

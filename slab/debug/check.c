@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of debug slabs: counts, freelist, and every byte that must hold a known value.
+ * Checks of slabs. Of a debug slab: counts, freelist, and every byte that must hold a known value. Of
+ * another slab: the map, which is all that there is.
  *
- * A check stops at the first problem, repairs it as SLUB does, and unlocks the node for the
- * report. Then it continues from there. `at` is the position: AT_SLAB the slab itself,
+ * A check stops at the first problem, repairs it as SLUB does, and unlocks the slab for the
+ * report. Then it continues from there. `at` is the position: AT_SLAB the slab itself, or its map,
  * AT_FREELIST its freelist, AT_COUNT the count of free objects, from AT_OBJECTS on the objects.
  */
 #include <pthread.h>
 #include <slab/debug.h>
 #include <slab/slab.h>
+#include <string.h>
 
 #include "core/debug_record.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/bug_info.h"
 #include "debug/damage.h"
@@ -18,7 +21,7 @@
 #include "debug/guard.h"
 #include "debug/layout.h"
 
-enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
+enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS, AT_END = UINT16_MAX + AT_OBJECTS };
 
 static void describe_count(const struct slab *slab, struct bug_info *bug, const char *fix)
 {
@@ -29,7 +32,7 @@ static void describe_count(const struct slab *slab, struct bug_info *bug, const 
 /* Check the descriptor, and the memory behind the last object. */
 static bool check_slab(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
-	unsigned max = (unsigned)(slab_bytes(slab) / slab_size(slab));
+	unsigned max = (unsigned)(slab_bytes(slab) / debug_size(slab));
 	struct damage damage;
 
 	if (slab->objects != max) {
@@ -46,7 +49,7 @@ static bool check_slab(struct slab_cache *cache, struct slab *slab, struct bug_i
 			       max);
 		describe_count(slab, bug, "Object count adjusted");
 		if (slab->initialized > max)
-			slab_set_initialized(slab, max);
+			debug_set_initialized(slab, max);
 		if (slab->debug->used > max)
 			debug_set_used(slab, slab->initialized);
 		return false;
@@ -143,41 +146,74 @@ static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at
 	return false;
 }
 
-/* Check a legacy slab: it has nothing but the states of its objects and their count. */
-static bool check_legacy(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
-{
-	unsigned counted = 0;
+/* --- maps ------------------------------------------------------------------------------- */
 
-	legacy_collect(slab);
-	for (unsigned i = 0; i < slab->initialized; i++)
-		counted += debug_is_allocated(slab, i);
-	if (slab->legacy_used == counted)
+/* No free object of a slab with a damaged map is allocated again. Returns false if the descriptor is
+ * damaged, too: then nothing can be repaired. */
+static bool mark_all_used(const struct slab_cache *cache, struct slab *slab)
+{
+	if (slab->bucket > SLAB_OFF || slab->objects * cache->size > slab_bytes(slab))
 		return false;
-	bug_info_begin(bug, SLAB_PROBLEM_COUNT, cache->name,
-		       "Wrong object count. Counter is %u but counted were %u", slab->legacy_used,
-		       counted);
-	describe_count(slab, bug, "Object count adjusted");
-	__atomic_store_n(&slab->legacy_used, counted, __ATOMIC_RELAXED);
+	memset(slab->map, 0, map_words(slab->objects) * sizeof(slab->map[0]));
+	__atomic_store_n(&slab->free, 0, __ATOMIC_RELAXED);
+	if (slab->initialized > slab->objects)
+		__atomic_store_n(&slab->initialized, slab->objects, __ATOMIC_RELAXED);
 	return true;
 }
+
+/* Check the map of an ordinary or legacy slab, once. */
+static bool check_map(struct slab_cache *cache, struct slab *slab, unsigned *at,
+		      struct bug_info *bug)
+{
+	const char *wrong = *at == AT_SLAB ? slab_check_map(slab) : NULL;
+
+	*at = AT_END;
+	if (!wrong)
+		return false;
+	bug_info_begin(bug, SLAB_PROBLEM_FREELIST, cache->name, "Map of free objects corrupt");
+	bug_info_slab(bug, slab);
+	bug_info_note(bug, "The slab is inconsistent: %s", wrong);
+	return true;
+}
+
+/* Under the shard's lock: repair the slab, and list it anew unless a thread works on it. */
+static void repair_map(const struct slab_cache *cache, struct shard *shard, struct slab *slab,
+		       struct bug_info *bug)
+{
+	const bool is_listed = slab->bucket < SLAB_OFF;
+	const int before = slab->initialized - slab->free; /* as the shard has counted */
+
+	if (is_listed)
+		slab_take_off(shard, slab);
+	if (mark_all_used(cache, slab))
+		bug_info_fix(bug, "Marking all objects used");
+	__atomic_store_n(&shard->used,
+			 shard->used + (uint64_t)(slab->initialized - slab->free - before),
+			 __ATOMIC_RELAXED);
+	if (is_listed)
+		slab_put_on(shard, slab);
+}
+
+/* --- steps ------------------------------------------------------------------------------- */
 
 static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at,
 		       struct bug_info *bug)
 {
-	struct cache_node *node = &cache->node[slab->node];
+	const struct debug_lock lock = debug_lock(cache, slab);
 	bool found = false;
 
-	pthread_mutex_lock(&node->lock);
 	/* The slab may have been released, or may have changed its kind, in the meantime. The memory
 	 * of a guarded one may be inaccessible. */
-	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
-	    !debug_is_guarded(slab)) {
-		found = slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
-					     : check_next(cache, slab, at, bug);
-		if (found && slab->debug && slab->debug->used)
+	if (lock.shard) {
+		found = slab_user(slab) == cache && check_map(cache, slab, at, bug);
+		if (found)
+			repair_map(cache, lock.shard, slab, bug);
+	} else if (debug_is_ours(cache, slab, &lock) && !debug_is_guarded(slab)) {
+		found = check_next(cache, slab, at, bug);
+		if (found && slab->debug->used)
 			debug_slab_place(cache, slab);
 	}
-	pthread_mutex_unlock(&node->lock);
+	debug_unlock(&lock);
 	return found;
 }
 
@@ -220,8 +256,7 @@ static bool copy_next(struct slab_cache *cache, struct slab *slab, unsigned *at,
 {
 	if (debug_is_guarded(slab))
 		return guard_check_copy(cache, slab, bug);
-	return slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
-				    : check_next(cache, slab, at, bug);
+	return check_next(cache, slab, at, bug);
 }
 
 long debug_check_copy(struct slab_cache *cache, struct slab *slab,

@@ -12,11 +12,28 @@
 #include <stdint.h>
 
 #include "core/cache.h"
-#include "core/isolated.h"
+#include "core/flush_lock.h"
+#include "core/upcalls.h"
 
 struct damage;
 struct bug_info;
 struct slab_debug;
+
+/* --- the lock of a debug or legacy slab (debug_slabs.c) ------------------------------------ */
+
+/* Of a legacy slab that of its shard, else that of its node. */
+struct debug_lock {
+	struct shard *shard;   /* NULL: the node's lock is held */
+	pthread_mutex_t *node; /* NULL: the shard's lock is held */
+};
+
+/* Lock a slab with SLAB_TAG_DEBUG; ordinary slabs have the lock of legacy slabs. Before it is locked the
+ * slab may change its kind, so the caller asks debug_is_ours(). */
+struct debug_lock debug_lock(struct slab_cache *cache, struct slab *slab);
+void debug_unlock(const struct debug_lock *lock);
+/* Is it a debug slab or a legacy slab of this cache, and is this its lock? */
+bool debug_is_ours(const struct slab_cache *cache, const struct slab *slab,
+		   const struct debug_lock *lock);
 
 /* --- allocation and free (debug_objects.c, debug_sizes.c) ----------------------------------------------- */
 
@@ -54,15 +71,16 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* --- slabs and the node's list of them (debug_slabs.c) ----------------------------------- */
 
-/* Give an isolated slab the properties of a debug slab. */
+/* Give a fresh slab the properties of a debug slab. */
 void debug_describe(const struct slab *slab, const struct slab_debug *as);
-/* Create an isolated slab with these debug flags, not yet published. NULL and ENOMEM if there
- * is no memory. */
+/* Create a slab with these debug flags, not yet published. NULL and ENOMEM if there is no memory. */
 struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t debug_flags);
 /* Under the node's lock: make the slab visible to other threads, until it is withdrawn for its
  * release. */
 void debug_slab_publish(struct slab_cache *cache, struct slab *slab);
 void slab_withdraw(struct slab *slab);
+/* Bytes from object to object of a slab with or without debug flags; never 0. */
+size_t debug_size(const struct slab *slab);
 
 /*
  * Under the node's lock: put a slab on the list from which objects are allocated, or take it
@@ -90,23 +108,21 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum flush_l
 
 /* --- legacy slabs without debug flags (legacy.c) ----------------------------------------- */
 
-/* Make an isolated slab a legacy slab, or release it if no object is in use. */
-void legacy_begin(struct slab_cache *cache, struct slab *slab);
-/* Under the node's lock: make a legacy slab an ordinary isolated slab again. */
-void legacy_end(struct slab_cache *cache, struct slab *slab);
-/* Under the node's lock: free an object; false: the object was already free. */
-bool legacy_free(struct slab *slab, unsigned index);
-/* Collect objects that were freed while the slab became a legacy slab. Under the node's
- * lock. */
-void legacy_collect(struct slab *slab);
+/* Make an ordinary slab a legacy slab, or release it if no object is in use. false: another thread works
+ * on it, and it stays ordinary. The caller holds flush_lock. */
+bool legacy_begin(struct slab_cache *cache, struct slab *slab);
+/* Under the shard's lock: make a legacy slab an ordinary slab again if the cache has no debug flags.
+ * true: the slab is unused and has left the shard, and the caller releases it after unlocking. */
+bool legacy_place(struct slab_cache *cache, struct shard *shard, struct slab *slab);
+/* Under the shard's lock: free an object that is in use. true: as legacy_place(). */
+bool legacy_free(struct shard *shard, struct slab *slab, unsigned index);
 
 /* --- checks (check.c) -------------------------------------------------------------------- */
 
-/* Check a slab with any tag and report each problem; returns their number. */
+/* Check any slab of the cache and report each problem; returns their number. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
-/* Check a copy of a slab with SLAB_TAG_DEBUG, of which nothing else knows: repair it, and call fn for
- * each problem. Returns their number. The memory of a guarded slab may be missing where its pages
- * are inaccessible. */
+/* Check a copy of a debug slab, of which nothing else knows: repair it, and call fn for each problem.
+ * Returns their number. The memory of a guarded slab may be missing where its pages are inaccessible. */
 long debug_check_copy(struct slab_cache *cache, struct slab *slab,
 		      void (*fn)(struct bug_info *bug, void *arg), void *arg);
 /* Check an unused, withdrawn debug slab before its release. This is the last chance to detect
@@ -121,7 +137,8 @@ bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_i
 		       size_t *ret_into);
 /* Count and report a problem. The caller holds no lock. */
 void debug_report(struct slab_cache *cache, const struct bug_info *bug);
-/* Report the bad free that `bug` describes: `caller` tried to free obj. */
+/* Report the bad free that `bug` describes: `caller` tried to free obj. NULL: another call did, and the
+ * problem was found when obj was returned to its slab. */
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller);
 /* Report the free of a pointer that is not an object of `cache`. The report describes what is at
@@ -130,12 +147,10 @@ void debug_report_stray(struct slab_cache *cache, const void *obj, const void *c
 /* Report slab_free_rcu() of a pointer that is not an object of this cache, or in a cache
  * without args.rcu. */
 void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller);
-/* Report bad frees into slabs without debug flags: of a free object, into a slab whose objects
- * are all free, and of a pointer that is not the start of an object. */
+/* Report bad frees into slabs without debug flags: of a free object, and of a pointer that is not the
+ * start of an object. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
-void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
-		       const void *caller);
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller);
 /* Report slab_free_sized() with more than the object's usable size. The slab of a large
@@ -149,14 +164,20 @@ void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, c
 void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
 			   struct bug_info *bug);
 
+/* What core calls, for every cache. */
+extern const struct cache_checks debug_checks;
+void debug_free_already(struct slab_cache *cache, const struct slab *slab, void *obj,
+			const void *caller);
+void debug_no_object(struct slab_cache *cache, void *obj, const void *caller);
+
 /* --- switching (switch.c) ---------------------------------------------------------------- */
 
-/* Find slabs that CPUs took while debug flags were being switched on, and make them legacy
- * slabs. */
+/* Make ordinary slabs legacy slabs that a thread worked on, or made, while debug flags were being
+ * switched on, and return the objects of arrays to them. */
 void legacy_begin_rest(struct slab_cache *cache);
 /* Apply the cache's present debug flags to all its debug slabs and legacy slabs, and release the
- * unused ones; returns their number. This also finds legacy slabs whose last object was freed by
- * a thread that did not yet know that they are legacy slabs. */
+ * unused ones; returns their number. This also finds legacy slabs whose last object came from an
+ * array. */
 unsigned legacy_finish(struct slab_cache *cache);
 
 /* slab_cache_validate() of a cache of <slab/malloc.h> calls this, too; returns the number of

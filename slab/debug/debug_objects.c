@@ -2,8 +2,9 @@
 /*
  * Allocation and free in caches with debug flags. bad_free.c reports bad frees.
  *
- * A thread reads or changes a debug slab only under the node's lock, one object at a time. Under
- * the lock it copies the description of a problem (bug_info.h), and reports it after unlocking.
+ * A thread reads or changes a debug slab only under the node's lock, one object at a time, and a legacy
+ * slab under its shard's lock (debug_lock()). Under the lock it copies the description of a problem
+ * (bug_info.h), and reports it after unlocking.
  * The thread records its stack before it takes the lock.
  *
  * Damage is contained as in SLUB. If a free object was written to, its slab is taken out of use:
@@ -12,7 +13,7 @@
  * never allocated again ("not freed").
  */
 #include "core/debug_record.h"
-#include "core/node.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/bug_info.h"
 #include "debug/damage.h"
@@ -20,6 +21,7 @@
 #include "debug/guard.h"
 #include "debug/layout.h"
 #include "pages/topology.h"
+#include "percpu/refill.h"
 #include "core/reserve.h"
 #include "report/annotate.h"
 #include "report/profile.h"
@@ -45,13 +47,13 @@ struct operation {
 	const void *free_object; /* the first on the slab's freelist, or NULL */
 };
 
-/* Copy what the trace line needs. Under the node's lock: after unlocking, the slab may be
+/* Copy what the trace line needs. Under the slab's lock: after unlocking, the slab may be
  * released. */
 static void note_slab(struct operation *op, const struct slab *slab)
 {
 	unsigned first = slab->debug ? slab->debug->first : 0;
 
-	op->used = debug_used(slab);
+	op->used = slab_used(slab);
 	op->free_object = first ? debug_object_at(slab, first - 1) : NULL;
 }
 
@@ -126,7 +128,7 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 
 	*ret_obj = NULL;
 	pthread_mutex_lock(&node->lock);
-	slab = op->site ? node->rest->profile.slabs.first : node->debug.slabs.first;
+	slab = op->site ? node->profile.slabs.first : node->debug.slabs.first;
 	if (slab)
 		*ret_obj = take_from(cache, slab, requested, op);
 	pthread_mutex_unlock(&node->lock);
@@ -292,7 +294,7 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* --- free --------------------------------------------------------------------------------- */
 
-/* May this object be freed? If not, `bug` describes the problem. Under the node's lock. */
+/* May this object be freed? If not, `bug` describes the problem. Under the slab's lock. */
 static bool may_free(struct slab_cache *cache, struct slab *slab, const void *obj, unsigned index,
 		     size_t into, struct bug_info *bug)
 {
@@ -304,23 +306,16 @@ static bool may_free(struct slab_cache *cache, struct slab *slab, const void *ob
 		debug_describe_double(cache, slab, index, bug);
 		return false;
 	}
-	if (slab_is_legacy(slab) || debug_check_object(cache, slab, index, bug))
+	if (!slab->debug || debug_check_object(cache, slab, index, bug))
 		return true;
 	debug_record(slab, index)->state = OBJECT_LOST;
 	return false;
 }
 
-/* Free a checked object. true: the slab is unused, and the caller releases it. */
+/* Free a checked object of a debug slab. true: the slab is unused, and the caller releases it. */
 static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned index,
 		      const struct track *track)
 {
-	if (slab_is_legacy(slab)) {
-		legacy_free(slab, index);
-		legacy_collect(slab);
-		if (!slab->legacy_used)
-			slab_withdraw(slab);
-		return !slab->legacy_used;
-	}
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
 	debug_record(slab, index)->state = OBJECT_FREE;
@@ -343,18 +338,14 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
  * does not belong to this cache, or has lost SLAB_TAG_DEBUG. */
 enum { FREED, FREED_LAST, REFUSED, GONE };
 
-static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
-{
-	return slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG);
-}
-
-static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, struct operation *op)
+static int free_locked(struct slab_cache *cache, struct slab *slab, const struct debug_lock *lock,
+		       void *obj, struct operation *op)
 {
 	unsigned index;
 	size_t into;
 	bool last;
 
-	if (!is_ours(cache, slab))
+	if (!debug_is_ours(cache, slab, lock))
 		return GONE;
 	debug_find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, &op->bug))
@@ -362,7 +353,8 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, s
 	/* SLAB_ZERO=free. Poison also overwrites the object, so one of them is enough. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
-	last = take_back(cache, slab, index, &op->track);
+	last = lock->shard ? legacy_free(lock->shard, slab, index)
+			   : take_back(cache, slab, index, &op->track);
 	note_slab(op, slab);
 	return last ? FREED_LAST : FREED;
 }
@@ -386,6 +378,7 @@ static bool tracks_frees(const struct slab *slab)
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
+	struct debug_lock lock;
 	struct operation op;
 	int result;
 
@@ -402,9 +395,9 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	op.track = (struct track){0};
 	if (tracks_frees(slab))
 		track_fill(&op.track, caller);
-	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = free_locked(cache, slab, obj, &op);
-	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	lock = debug_lock(cache, slab);
+	result = free_locked(cache, slab, &lock, obj, &op);
+	debug_unlock(&lock);
 	if (result == REFUSED)
 		report_bad_free(cache, &op.bug, obj, caller);
 	else if (result != GONE)
@@ -414,13 +407,13 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 
 /* --- frees that wait for a grace period ---------------------------------------------------- */
 
-static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
-			struct operation *op)
+static int begin_locked(struct slab_cache *cache, struct slab *slab, const struct debug_lock *lock,
+			void *obj, struct operation *op)
 {
 	unsigned index;
 	size_t into;
 
-	if (!is_ours(cache, slab))
+	if (!debug_is_ours(cache, slab, lock))
 		return GONE;
 	debug_find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, &op->bug))
@@ -435,6 +428,7 @@ static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
 {
+	struct debug_lock lock;
 	struct operation op;
 	int result;
 
@@ -447,32 +441,34 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	op.track = (struct track){0};
 	if (tracks_frees(slab))
 		track_fill(&op.track, caller);
-	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = begin_locked(cache, slab, obj, &op);
-	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	lock = debug_lock(cache, slab);
+	result = begin_locked(cache, slab, &lock, obj, &op);
+	debug_unlock(&lock);
 	if (result == REFUSED)
 		report_bad_free(cache, &op.bug, obj, caller);
 	return result != REFUSED;
 }
 
 /* The track of slab_free_rcu() is copied, so that reports name its caller. */
-static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
-			      struct operation *op)
+static int free_waited_locked(struct slab_cache *cache, struct slab *slab,
+			      const struct debug_lock *lock, unsigned index, struct operation *op)
 {
-	if (is_ours(cache, slab) && slab->debug) {
+	if (!debug_is_ours(cache, slab, lock))
+		return GONE;
+	if (slab->debug) {
 		if (slab->debug->debug_flags & SLAB_STORE_USER)
 			op->track = *debug_track(slab, index, TRACK_FREE);
 		if (debug_record(slab, index)->state == OBJECT_WAITING)
 			debug_record(slab, index)->state = OBJECT_ALLOCATED;
-		return free_locked(cache, slab, debug_object_at(slab, index), op);
+		return free_locked(cache, slab, lock, debug_object_at(slab, index), op);
 	}
-	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), op);
+	return free_locked(cache, slab, lock, slab_object(cache, slab, index), op);
 }
 
 bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
 {
-	void *obj = slab->debug ? debug_object_at(slab, index)
-				: slab->cpu.base + index * slab_size(slab);
+	void *obj = slab->debug ? debug_object_at(slab, index) : slab_object(cache, slab, index);
+	struct debug_lock lock;
 	struct operation op;
 	int result;
 
@@ -481,9 +477,9 @@ bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 		return true;
 	}
 	op.track = (struct track){0};
-	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = free_waited_locked(cache, slab, index, &op);
-	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	lock = debug_lock(cache, slab);
+	result = free_waited_locked(cache, slab, &lock, index, &op);
+	debug_unlock(&lock);
 	if (result == REFUSED) {
 		op.bug.detected = op.track;
 		bug_info_fix(&op.bug, "Object at %p not freed", obj);

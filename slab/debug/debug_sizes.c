@@ -14,8 +14,11 @@ bool debug_is_object(const struct slab *slab, const void *ptr)
 	unsigned index;
 	size_t into;
 
-	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
-		return slab_is_object(slab, ptr);
+	if (!slab->debug) { /* a legacy slab, or an ordinary slab again */
+		const struct slab_cache *cache = slab_user(slab);
+
+		return cache && slab_is_object(cache, slab, ptr);
+	}
 	return debug_find_object(slab, ptr, &index, &into) && !into;
 }
 
@@ -25,7 +28,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 	size_t into;
 
 	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
-		return slab_size(slab);
+		return debug_size(slab);
 	if (!debug_find_object(slab, obj, &index, &into) || into)
 		return 0;
 	return slab->debug->debug_flags & (SLAB_RED_ZONE | DEBUG_FLAG_TOOL)
@@ -48,21 +51,18 @@ static void resize_locked(struct slab *slab, unsigned index, size_t size)
 
 bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
 {
-	struct cache_node *node = &cache->node[slab->node];
+	const struct debug_lock lock = debug_lock(cache, slab);
 	bool done = false;
 	unsigned index;
 	size_t into;
 
-	pthread_mutex_lock(&node->lock);
-	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
-	    debug_find_object(slab, obj, &index, &into) && !into &&
-	    debug_is_allocated(slab, index)) {
-		done = slab_is_legacy(slab)
-			       ? size <= slab_size(slab)
-			       : !slab->debug->guarded && size <= slab->debug->object_size;
+	if (debug_is_ours(cache, slab, &lock) && debug_find_object(slab, obj, &index, &into) &&
+	    !into && debug_is_allocated(slab, index)) {
+		done = lock.shard ? size <= cache->size
+				  : !slab->debug->guarded && size <= slab->debug->object_size;
 		if (done && slab->debug)
 			resize_locked(slab, index, size);
 	}
-	pthread_mutex_unlock(&node->lock);
+	debug_unlock(&lock);
 	return done;
 }

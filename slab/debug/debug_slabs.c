@@ -18,19 +18,52 @@
 #include "base/options.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
-#include "core/isolated.h"
-#include "core/node.h"
+#include "core/flush_lock.h"
+#include "core/queue.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/layout.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
-#include "pages/queue.h"
 #include "report/annotate.h"
 #include "report/profile.h"
 #include "report/track.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
+
+/* The number of objects that SLAB_RANDOM mixes. */
+#define SHUFFLED 64u
+/* The number of slabs that a thread visits before it releases a node's lock. */
+#define NODE_PIECE 32u
+
+/* --- the lock ---------------------------------------------------------------- */
+
+struct debug_lock debug_lock(struct slab_cache *cache, struct slab *slab)
+{
+	struct debug_lock lock = {.shard = shard_lock_of(slab)};
+
+	if (!lock.shard) {
+		lock.node = &cache->node[slab->node].lock;
+		pthread_mutex_lock(lock.node);
+	}
+	return lock;
+}
+
+void debug_unlock(const struct debug_lock *lock)
+{
+	if (lock->shard)
+		cpu_lock_drop(&lock->shard->lock);
+	else
+		pthread_mutex_unlock(lock->node);
+}
+
+bool debug_is_ours(const struct slab_cache *cache, const struct slab *slab,
+		   const struct debug_lock *lock)
+{
+	return slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	       !lock->shard == !!__atomic_load_n(&slab->debug, __ATOMIC_RELAXED);
+}
 
 /* --- freelist ---------------------------------------------------------------- */
 
@@ -90,18 +123,17 @@ static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 
 static void make_freelist(struct slab *slab)
 {
-	uint16_t order[CPU_BATCH_MAX];
+	void *order[SHUFFLED]; /* indices */
 
-	for (unsigned i = 0; i < slab->initialized; i += CPU_BATCH_MAX) {
-		unsigned n = slab->initialized - i < CPU_BATCH_MAX ? slab->initialized - i
-								   : CPU_BATCH_MAX;
+	for (unsigned i = 0; i < slab->initialized; i += SHUFFLED) {
+		unsigned n = slab->initialized - i < SHUFFLED ? slab->initialized - i : SHUFFLED;
 
 		for (unsigned j = 0; j < n; j++)
-			order[j] = (uint16_t)(i + j);
+			order[j] = (void *)(uintptr_t)(i + j);
 		if (slab_options()->random)
 			slab_shuffle(order, n);
 		for (unsigned j = 0; j < n; j++)
-			debug_push(slab, order[j]);
+			debug_push(slab, (unsigned)(uintptr_t)order[j]);
 	}
 }
 
@@ -113,13 +145,14 @@ void debug_describe(const struct slab *slab, const struct slab_debug *as)
 	__atomic_store_n(&debug->object_size, as->object_size, __ATOMIC_RELAXED);
 	__atomic_store_n(&debug->guarded, as->guarded, __ATOMIC_RELAXED);
 	debug_set_used(slab, 0);
+	debug->size = as->size;
 	debug->inuse = as->inuse;
 	debug->red_left = as->red_left;
 	debug->stride = as->stride;
 	debug->poisons = as->poisons;
 	debug->copies = as->copies;
 	debug->first = debug->last = 0;
-	debug->disabled = debug->counted = 0;
+	debug->disabled = debug->counted = debug->listed = 0;
 }
 
 static void describe(const struct slab_cache *cache, struct slab *slab,
@@ -128,6 +161,7 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	const struct slab_debug debug = {
 		.debug_flags = layout->debug_flags,
 		.object_size = (uint32_t)cache->object_size,
+		.size = (uint32_t)layout->size,
 		.inuse = layout->inuse,
 		.red_left = layout->red_left,
 		.stride = (uint16_t)layout->stride,
@@ -137,29 +171,27 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 
 	debug_describe(slab, &debug);
 	__atomic_store_n(&slab->objects, (uint16_t)layout->objects, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
-	slab->next = slab->prev = NULL;
-	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-	slab->waiting[0] = slab->waiting[1] = 0;
-	slab_set_initialized(slab, 0);
 }
 
 /* Take a slab from the page layer; NULL and ENOMEM if there is none. The layout may become that of
  * a smaller slab. */
 static struct slab *take_slab(struct slab_cache *cache, unsigned node, struct debug_layout *layout)
 {
+	struct slab_needs needs = {.node = node, .may_grow = true};
 	unsigned shift = layout->slab_shift;
-	struct geometry *geometry;
 	struct slab *slab;
 
 	if (!cache_charge(cache, &shift))
 		return NULL;
 	if (shift != layout->slab_shift)
 		debug_layout_resize(layout, shift);
-	geometry = geometry_get_debug(layout->slab_shift, layout->objects,
-				      sizeof(struct slab_debug) +
-					      (size_t)layout->objects * layout->stride);
-	slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	needs.shift = shift;
+	if (cache->rcu) { /* slab_waiting() lies behind the map */
+		needs.objects = layout->objects;
+		needs.waiting = slab_waiting_words(cache, layout->objects);
+	}
+	needs.side = sizeof(struct slab_debug) + (size_t)layout->objects * layout->stride;
+	slab = segment_take_slab(&needs);
 	if (!slab)
 		account_give_up(&cache->account, (size_t)1 << shift);
 	return slab;
@@ -177,7 +209,6 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 		return NULL;
 	slab_populate(slab, slab_bytes(slab));
 	describe(cache, slab, &layout);
-	cpu_slab_init(&slab->cpu, slab->cpu.base, layout.size, slab->objects, NULL);
 	debug_fill_slab(slab);
 	made = make_objects(cache, slab);
 	if (!made) {
@@ -186,10 +217,10 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 		errno = ENOMEM;
 		return NULL;
 	}
-	slab_set_initialized(slab, made);
+	debug_set_initialized(slab, made);
 	make_freelist(slab);
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
-		annotate_hide(slab->cpu.base, slab_bytes(slab));
+		annotate_hide(slab->base, slab_bytes(slab));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	SLAB_PROBE(slab_new, cache->name, cache, slab, slab_bytes(slab), node);
 	return slab;
@@ -197,24 +228,46 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 
 void debug_slab_publish(struct slab_cache *cache, struct slab *slab)
 {
-	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
+	segment_set_user(slab, (const char *)cache + SLAB_TAG_DEBUG);
 }
 
 void slab_withdraw(struct slab *slab)
 {
-	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	segment_set_user(slab, NULL);
+}
+
+size_t debug_size(const struct slab *slab)
+{
+	const struct slab_cache *cache = slab_user(slab);
+	const size_t size = slab->debug ? slab->debug->size : cache ? cache->size : 0;
+
+	return size ? size : slab_bytes(slab);
 }
 
 /* --- the node's list --------------------------------------------------------------- */
 
 static struct node_list *list_of(struct cache_node *node, const struct slab *slab)
 {
-	return debug_is_profiled(slab) ? &node->rest->profile : &node->debug;
+	return debug_is_profiled(slab) ? &node->profile : &node->debug;
+}
+
+static void count_listed(struct node_list *list, const struct slab *slab, bool listed)
+{
+	slab->debug->listed = listed;
+	__atomic_store_n(&list->count, listed ? list->count + 1 : list->count - 1,
+			 __ATOMIC_RELAXED);
+}
+
+static void list_add(struct cache_node *node, struct slab *slab)
+{
+	queue_add_tail(&list_of(node, slab)->slabs, slab);
+	count_listed(list_of(node, slab), slab, true);
 }
 
 static void list_remove(struct cache_node *node, struct slab *slab)
 {
-	node_list_remove(list_of(node, slab), slab);
+	queue_remove(&list_of(node, slab)->slabs, slab);
+	count_listed(list_of(node, slab), slab, false);
 	node->nr_debug_empty -= slab->debug->counted;
 	slab->debug->counted = 0;
 }
@@ -252,7 +305,7 @@ static bool may_stay(const struct slab_cache *cache, const struct cache_node *no
 		     const struct slab *slab)
 {
 	if (debug_is_profiled(slab))
-		return node->rest->profile.count <= 1;
+		return node->profile.count <= 1;
 	return node->nr_debug_empty <= __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED);
 }
 
@@ -263,13 +316,13 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 	bool serves = debug_slab_serves(cache, slab) && debug->first && !debug->disabled;
 	bool unused = debug->used == 0 && !debug->disabled;
 
-	if (serves && !slab->listed)
-		node_list_add_tail(list_of(node, slab), slab);
-	if (slab->listed)
+	if (serves && !debug->listed)
+		list_add(node, slab);
+	if (debug->listed)
 		count_unused(node, slab, unused);
 	if (serves && (!unused || may_stay(cache, node, slab)))
 		return false;
-	if (slab->listed && (!serves || unused))
+	if (debug->listed && (!serves || unused))
 		list_remove(node, slab);
 	if (unused)
 		slab_withdraw(slab);
@@ -283,7 +336,7 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 	debug->disabled = 1;
 	debug->first = debug->last = 0;
 	debug_set_used(slab, slab->initialized);
-	if (slab->listed)
+	if (debug->listed)
 		list_remove(&cache->node[slab->node], slab);
 }
 
@@ -292,19 +345,19 @@ void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
 	struct cache_node *node = &cache->node[slab->node];
 
 	pthread_mutex_lock(&node->lock);
-	if (slab->debug && slab->listed)
+	if (slab->debug && slab->debug->listed)
 		list_remove(node, slab);
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* Isolate the unused slabs among the first NODE_PIECE slabs of the list, and move the others of
- * these to its end. Returns the isolated slabs, linked by next. */
+/* Withdraw the unused slabs among the first NODE_PIECE slabs of the list, and move the others of these
+ * to its end. Returns the withdrawn slabs, linked by next. */
 static struct slab *take_some_unused(struct cache_node *node, struct node_list *list)
 {
 	struct slab *slab, *next, *unused = NULL;
 	unsigned n = 0;
 
-	node_lock_again(node);
+	pthread_mutex_lock(&node->lock);
 	for (slab = list->slabs.first; slab && n < NODE_PIECE; slab = next, n++) {
 		next = slab->next;
 		if (slab->debug->used)
@@ -320,6 +373,18 @@ static struct slab *take_some_unused(struct cache_node *node, struct node_list *
 	return unused;
 }
 
+static unsigned release_all(struct slab_cache *cache, struct slab *slabs)
+{
+	struct slab *next;
+	unsigned n = 0;
+
+	for (; slabs; slabs = next, n++) {
+		next = slabs->next;
+		slab_release(cache, slabs);
+	}
+	return n;
+}
+
 static unsigned shrink_list(struct slab_cache *cache, struct cache_node *node,
 			    struct node_list *list, enum flush_lock_mode how)
 {
@@ -328,7 +393,7 @@ static unsigned shrink_list(struct slab_cache *cache, struct cache_node *node,
 	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
 		if (!flush_lock_as(cache, how))
 			break;
-		released += node_release(cache, take_some_unused(node, list));
+		released += release_all(cache, take_some_unused(node, list));
 		flush_unlock(cache);
 	}
 	return released;
@@ -341,5 +406,5 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum flush_lock
 	if (!__atomic_load_n(&cache->had_debug_flags, __ATOMIC_RELAXED))
 		return 0;
 	return shrink_list(cache, node, &node->debug, how) +
-	       shrink_list(cache, node, &node->rest->profile, how);
+	       shrink_list(cache, node, &node->profile, how);
 }

@@ -139,7 +139,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (is_fault(info)) {
-		if (trap_fix_up(context, &slab_none.cpu))
+		if (trap_fix_up(context))
 			return;
 		explain(info, context);
 	}

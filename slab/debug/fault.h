@@ -3,11 +3,11 @@
  * Faults that libslab explains: accesses to the guard pages of sampled objects, and loads in
  * slab_free() for a pointer to unmapped memory.
  *
- * Looking up the slab of a pointer (slab_of_user(), user_pointer.h) is one load from its
- * segment's head and one from the descriptor. These loads may fault if the pointer is not from
- * libslab. Their addresses are in a table, like the kernel's exception table for accesses to
- * user memory: the handler continues the thread with slab_none as the result, and the free is
- * reported as a bad free. The fast path needs no check for this.
+ * Looking up the user of a pointer's slab (slab_has_user(), user_pointer.h) is one load from its
+ * segment's head, which may fault if the pointer is not from libslab. The address of the load is in a
+ * table, like the kernel's exception table for accesses to user memory: the handler continues the thread
+ * with no user as the result, and the free is reported as a bad free. The fast path needs no check for
+ * this.
  */
 #ifndef SLAB_DEBUG_FAULT_H
 #define SLAB_DEBUG_FAULT_H

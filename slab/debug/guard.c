@@ -29,7 +29,6 @@ static void publish(struct slab_cache *cache, struct slab *slab, const struct gu
 	struct slab_debug *debug = slab->debug;
 
 	guard_lock();
-	cpu_slab_init(&slab->cpu, slab->cpu.base, guard_slab_bytes(), 1, NULL);
 	debug->object_size = debug->inuse = (uint32_t)place->size;
 	debug->red_left = (uint32_t)place->object;
 	__atomic_store_n(&debug->used, 1, __ATOMIC_RELAXED);
@@ -40,7 +39,7 @@ static void publish(struct slab_cache *cache, struct slab *slab, const struct gu
 	*debug_track(slab, 0, TRACK_ALLOC) = *track;
 	*debug_track(slab, 0, TRACK_FREE) = (struct track){0};
 	__atomic_fetch_add(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
+	debug_slab_publish(cache, slab);
 	guard_unlock();
 }
 
@@ -72,7 +71,7 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 		account_release(&cache->account, guard_slab_bytes());
 		return NULL;
 	}
-	obj = slab->cpu.base + place.object;
+	obj = slab->base + place.object;
 	if (!guard_slab_open(slab, &place) || !construct(cache, obj)) {
 		guard_slab_free(slab);
 		account_release(&cache->account, guard_slab_bytes());
@@ -91,7 +90,7 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	const struct guard_place place = guard_place_of(slab);
-	char *pages = slab->cpu.base + place.pages, *object = slab->cpu.base + place.object;
+	char *pages = slab->base + place.pages, *object = slab->base + place.object;
 	const struct region left =
 		region_of(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", pages, object, GUARD_PATTERN);
 	const struct region right =
@@ -201,7 +200,7 @@ static int check_and_change(struct slab_cache *cache, struct slab *slab, void *o
 }
 
 /* Destroy and clear a freed object. No other thread uses the slab until it is in the queue. */
-static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
+static void let_rest(struct slab_cache *cache, struct slab *slab, void *obj)
 {
 	struct callback callback;
 
@@ -212,7 +211,7 @@ static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 	}
 	if (cache->tag & SLAB_TAG_ZERO)
 		memset(obj, 0, slab->debug->object_size);
-	guard_slab_retire(slab);
+	guard_slab_rest(slab);
 }
 
 bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
@@ -224,7 +223,7 @@ bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const vo
 	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_FREE, &track);
 	if (result == FREED) {
 		SLAB_PROBE(guard_free, cache->name, cache, caller, obj);
-		retire(cache, slab, obj);
+		let_rest(cache, slab, obj);
 	}
 	return result != GONE;
 }
@@ -247,5 +246,5 @@ void guard_free_waited(struct slab_cache *cache, struct slab *slab)
 	const struct track track = *debug_track(slab, 0, TRACK_FREE);
 
 	if (check_and_change(cache, slab, obj, OBJECT_WAITING, OBJECT_FREE, &track) == FREED)
-		retire(cache, slab, obj);
+		let_rest(cache, slab, obj);
 }

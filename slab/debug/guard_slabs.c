@@ -102,7 +102,7 @@ struct guard_place guard_place_of(const struct slab *slab)
 /* Locked memory stays, and any part of the slab may hold some. */
 static void drop_memory(struct slab *slab)
 {
-	bool done = os_discard(slab->cpu.base, guard_slab_bytes());
+	bool done = os_discard(slab->base, guard_slab_bytes());
 
 	__atomic_store_n(&slab->populated, done ? 0 : (uint32_t)guard_slab_bytes(),
 			 __ATOMIC_RELAXED);
@@ -110,7 +110,7 @@ static void drop_memory(struct slab *slab)
 
 bool guard_slab_open(struct slab *slab, const struct guard_place *place)
 {
-	char *base = slab->cpu.base;
+	char *base = slab->base;
 	const size_t after = place->object + place->size, end = place->pages + place->bytes;
 
 	if (slab->populated &&
@@ -146,7 +146,7 @@ static struct slab *wait_over(void)
 
 	waiting = slab->next;
 	nr_waiting--;
-	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	slab_withdraw(slab);
 	if (cache) {
 		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 		account_release(&cache->account, guard_slab_bytes());
@@ -156,7 +156,7 @@ static struct slab *wait_over(void)
 
 bool guard_slab_free(struct slab *slab)
 {
-	const bool accessible = os_protect(slab->cpu.base, guard_slab_bytes(), true);
+	const bool accessible = os_protect(slab->base, guard_slab_bytes(), true);
 
 	if (accessible) {
 		drop_memory(slab);
@@ -177,24 +177,26 @@ static struct slab *fresh_slab(void)
 {
 	const struct slab_debug debug = {
 		.debug_flags = SLAB_STORE_USER,
+		.size = (uint32_t)guard_slab_bytes(),
 		.stride = sizeof(struct debug_object) + 2 * sizeof(struct track),
 		.guarded = 1,
 	};
-	const size_t side =
-		sizeof(struct slab_debug) + sizeof(struct debug_object) + 2 * sizeof(struct track);
-	struct geometry *geometry = geometry_get_debug(guard_shift(), 1, side);
-	unsigned node = topology_node_of_cpu(cpu_engine->cpu());
-	struct slab *slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	const struct slab_needs needs = {
+		.shift = guard_shift(),
+		.objects = 1,
+		.waiting = 4, /* slab_waiting_words(): the next cache may have RCU */
+		.side = sizeof(struct slab_debug) + debug.stride,
+		.node = topology_node_of_cpu(cpu_engine->cpu()),
+		.may_grow = true,
+	};
+	struct slab *slab = segment_take_slab(&needs);
 
 	if (!slab)
 		return NULL;
 	debug_describe(slab, &debug);
 	__atomic_store_n(&slab->objects, 1, __ATOMIC_RELAXED);
-	slab_set_initialized(slab, 1);
-	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
-	slab->next = slab->prev = NULL;
-	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-	if (!os_protect(slab->cpu.base, guard_slab_bytes(), false)) {
+	debug_set_initialized(slab, 1);
+	if (!os_protect(slab->base, guard_slab_bytes(), false)) {
 		segment_free_slab(slab);
 		return NULL;
 	}
@@ -224,11 +226,11 @@ struct slab *guard_slab_take(void)
 	return slab;
 }
 
-void guard_slab_retire(struct slab *slab)
+void guard_slab_rest(struct slab *slab)
 {
 	const struct guard_place place = guard_place_of(slab);
 
-	os_protect(slab->cpu.base + place.pages, place.bytes, false);
+	os_protect(slab->base + place.pages, place.bytes, false);
 	guard_lock();
 	wait_last(slab);
 	guard_unlock();

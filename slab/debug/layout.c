@@ -116,7 +116,7 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 	uint8_t red = is_free ? RED_INACTIVE : RED_ACTIVE;
 	char *object = debug_object_at(slab, index);
 	char *end = object + debug->object_size, *inuse = object + debug->inuse;
-	char *next = object - debug->red_left + slab_size(slab);
+	char *next = object - debug->red_left + debug->size;
 	unsigned n = 0;
 
 	if (debug->debug_flags & SLAB_RED_ZONE) {
@@ -218,10 +218,10 @@ bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *d
 
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage)
 {
-	size_t used = slab->objects * slab_size(slab);
+	size_t used = slab->objects * (size_t)slab->debug->size;
 	const struct region padding =
-		region_of(SLAB_PROBLEM_SLAB_PADDING, "Padding", slab->cpu.base + used,
-			  slab->cpu.base + slab_bytes(slab), POISON_INUSE);
+		region_of(SLAB_PROBLEM_SLAB_PADDING, "Padding", slab->base + used,
+			  slab->base + slab_bytes(slab), POISON_INUSE);
 
 	return slab->debug->debug_flags & SLAB_POISON && debug_region_damaged(&padding, damage);
 }
@@ -229,7 +229,7 @@ bool debug_find_slab_damage(const struct slab *slab, struct damage *damage)
 void debug_fill_slab(const struct slab *slab)
 {
 	if (slab->debug->debug_flags & SLAB_POISON)
-		memset(slab->cpu.base, POISON_INUSE, slab_bytes(slab));
+		memset(slab->base, POISON_INUSE, slab_bytes(slab));
 }
 
 void debug_restore(const struct damage *damage)

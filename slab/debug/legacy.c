@@ -1,104 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Legacy-layout slabs without debug flags, of a cache that now has some.
+ * Legacy slabs without debug flags, of a cache that now has some.
  *
- * Objects are freed into such a slab but not allocated from it. It has no owner and is on no
- * list. It carries SLAB_TAG_DEBUG, so every free of its objects goes through debug_free() under
- * the node's lock. The memory of the freelist holds the state of each object in a 16-bit word.
+ * Objects are freed into such a slab but not allocated from it. It keeps its map and its shard, whose
+ * lock protects it, and is SLAB_OFF. SLAB_TAG_DEBUG sends each free of its objects to debug_free(),
+ * which looks at the object's bit in the call.
  *
- * Frees that began before the slab became a legacy slab still push to the remote word.
- * REMOTE_OWNED keeps these objects there until legacy_collect(). In the cmpxchg16b engine, such a
- * free may write a link, the index of an object + 1, into its object's word before it sees that
- * the slab has no owner. So LEGACY_FREE is a number that is never a link, and any other value
- * means that the object is not known to be free.
+ * A free that began before the slab became a legacy slab may still put its object into an array. The
+ * object counts as in use until the array is drained; then it is freed like one of an ordinary slab. If
+ * it was the last one, legacy_finish() finds the slab.
  */
-#include <string.h>
-
-#include "core/free_map.h"
+#include "core/debug_record.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 
-static void set_free(const struct slab *slab, unsigned index, bool is_free)
+static bool is_unused(const struct slab *slab)
 {
-	__atomic_store_n(legacy_state(slab, index), is_free ? LEGACY_FREE : 0, __ATOMIC_RELAXED);
+	return slab->free == slab->initialized;
 }
 
-static void set_legacy_used(struct slab *slab, unsigned used)
+/* An unused slab leaves its cache and its shard. */
+static void leave(struct shard *shard, struct slab *slab)
 {
-	__atomic_store_n(&slab->legacy_used, used, __ATOMIC_RELAXED);
+	slab_withdraw(slab);
+	shard_remove(shard, slab);
 }
 
-/* Replace the freelist by the states of the objects, unless all are free. Returns the number of
- * objects in use. */
-static unsigned freelist_to_states(struct slab *slab)
+bool legacy_begin(struct slab_cache *cache, struct slab *slab)
 {
-	uint64_t *map = free_map_lock();
-	uint16_t taken[CPU_BATCH_MAX];
-	unsigned used = slab->initialized;
+	struct shard *shard = shard_lock_of(slab);
+	bool is_ours, is_off, unused;
 
-	slab_map_free(slab, map);
-	for (unsigned i = 0; i < slab->initialized; i++)
-		used -= free_map_has(map, i);
-	while (used && cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
-		;
-	for (unsigned i = 0; used && i < slab->objects; i++)
-		set_free(slab, i, free_map_has(map, i));
-	free_map_unlock();
-	return used;
-}
-
-void legacy_begin(struct slab_cache *cache, struct slab *slab)
-{
-	unsigned used;
-
-	slab_collect(slab);
-	used = freelist_to_states(slab);
-	if (!used) {
-		slab_release(cache, slab);
-		return;
-	}
-	set_legacy_used(slab, used);
-	slab->next = slab->prev = NULL;
-	segment_set_number(slab, 0);
-	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
-}
-
-void legacy_end(struct slab_cache *cache, struct slab *slab)
-{
-	uint64_t *map = free_map_lock();
-
-	memset(map, 0, SLAB_MAP_WORDS * sizeof(map[0]));
-	for (unsigned i = 0; i < slab->initialized; i++)
-		map[i / 64] |= (uint64_t)legacy_is_free(slab, i) << i % 64;
-	for (unsigned i = slab->initialized; i-- > 0;) {
-		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
-
-		if (free_map_has(map, i))
-			cpu_slab_put(&slab->cpu, 1, &offset8);
-	}
-	free_map_unlock();
-	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
-	segment_set_number(slab, cache_plain_number(cache));
-}
-
-bool legacy_free(struct slab *slab, unsigned index)
-{
-	if (legacy_is_free(slab, index))
+	if (!shard)
 		return false;
-	set_free(slab, index, true);
-	set_legacy_used(slab, slab->legacy_used - 1);
-	return true;
+	is_ours = slab_user(slab) == cache && !slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	is_off = slab->bucket == SLAB_OFF;
+	unused = is_ours && !is_off && is_unused(slab);
+	if (is_ours && !is_off) {
+		slab_take_off(shard, slab);
+		if (unused)
+			leave(shard, slab);
+		else
+			segment_set_user(slab, (const char *)cache + SLAB_TAG_DEBUG);
+	}
+	cpu_lock_drop(&shard->lock);
+	if (unused)
+		slab_release(cache, slab);
+	return !is_ours || !is_off;
 }
 
-void legacy_collect(struct slab *slab)
+bool legacy_place(struct slab_cache *cache, struct shard *shard, struct slab *slab)
 {
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-
-	if (remote == REMOTE_OWNED)
-		return;
-	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
-	for (unsigned i = remote & 0xffff, left = remote >> 16 & 0xffff; i && left; left--) {
-		legacy_free(slab, i - 1);
-		i = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+	if (is_unused(slab)) {
+		leave(shard, slab);
+		return true;
 	}
+	if (!(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)) {
+		segment_set_user(slab, cache_user(cache));
+		slab_put_on(shard, slab);
+	}
+	return false;
+}
+
+bool legacy_free(struct shard *shard, struct slab *slab, unsigned index)
+{
+	const uint64_t map = slab->map[index / 64] | UINT64_C(1) << index % 64;
+
+	__atomic_store_n(&slab->map[index / 64], map, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->free, (uint16_t)(slab->free + 1), __ATOMIC_RELAXED);
+	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
+	if (!is_unused(slab))
+		return false;
+	leave(shard, slab);
+	return true;
 }

@@ -4,7 +4,7 @@
  *
  * Up to SAMPLE_EXACT_MAX, the interval is exact: all allocations of the cache take the slow path,
  * which counts them. The same holds for a cache with debug flags. For larger intervals, the fast
- * path stays in use, and the slow path counts the objects that a CPU gets with each slab. This
+ * path stays in use, and the slow path counts the objects that a CPU gets with each refill. This
  * misses objects that are freed and allocated again on the fast path. Therefore a gate opens ten
  * times a second and sends one allocation to the slow path. The time until that allocation shows
  * the rate: if it comes after 10 µs, it stands for 10000 allocations in a tenth of a second. At

@@ -4,17 +4,18 @@
  *
  * A slab keeps its debug flags, so a switch rebuilds no slab:
  *
- *   on      allocations leave the fast path; the thread revokes the slabs of CPUs; all slabs
- *           without debug flags become legacy slabs
+ *   on      allocations leave the fast path; all slabs without debug flags become legacy slabs; the
+ *           objects of arrays and magazines return to them
  *   other   slabs with the new debug flags serve allocations; slabs with other flags become
  *           legacy slabs
  *   off     legacy slabs without debug flags become ordinary slabs again; debug slabs become
  *           legacy slabs; allocations return to the fast path
  *
- * A thread that was refilling while debug flags were switched on may still give its CPU a slab
- * without debug flags. Before libslab creates a debug slab, it looks for such slabs and makes
- * them legacy slabs (legacy_begin_rest()). Until then they do no harm: a free into them is an
- * ordinary free.
+ * A thread that was creating a slab or worked on one while debug flags were switched on leaves an
+ * ordinary slab behind, which it lists. Before libslab creates a debug slab, it makes such slabs legacy
+ * slabs and drains the arrays again (legacy_begin_rest()). Until then they do no harm: a free into them
+ * is an ordinary free. Objects that such a thread has put into an array stay there until the array is
+ * drained for another reason.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,15 +26,14 @@
 #include "base/error.h"
 #include "base/fail.h"
 #include "core/debug_record.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/refill.h"
+#include "core/flush_lock.h"
+#include "core/gate.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "inject.h"
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
-#include "pages/topology.h"
-#include "core/gate.h"
+#include "percpu/closing.h"
 
 /* The flags change only under flush_lock. */
 static bool has_debug_flags(const struct slab_cache *cache)
@@ -45,7 +45,7 @@ static bool has_debug_flags(const struct slab_cache *cache)
 
 struct sweep {
 	struct slab_cache *cache;
-	bool left; /* a CPU owns some of them, or another thread has isolated some */
+	bool left; /* some stay ordinary slabs */
 };
 
 /* The slab may leave the cache in the meantime. */
@@ -55,76 +55,43 @@ static bool is_plain(const struct slab *slab)
 	       !slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
-/* A full slab is on no list: the thread that sets REMOTE_OWNED isolates it. */
-static void sweep_full(struct slab *slab, void *arg)
+static void sweep_one(struct slab *slab, void *arg)
 {
 	struct sweep *sweep = arg;
-	uint64_t full = 0;
 
-	if (!is_plain(slab) || !has_debug_flags(sweep->cache))
-		return;
-	if (!__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+	if (is_plain(slab) && has_debug_flags(sweep->cache) && !legacy_begin(sweep->cache, slab))
 		sweep->left = true;
-		return;
-	}
-	cpu_inject(CPU_INJECT_FULL_SWEPT);
-	if (slab_user(slab) == sweep->cache) {
-		legacy_begin(sweep->cache, slab);
-	} else { /* the slab went to another cache before REMOTE_OWNED was set */
-		slab->next = NULL;
-		slab_put_back(slab_user(slab), slab);
-	}
-}
-
-/* Make some of a node's listed slabs legacy slabs. false: flush_lock was not free in time. */
-static bool sweep_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode how,
-			 bool *ret_more)
-{
-	struct slab *slab = NULL, *next;
-
-	if (!flush_lock_as(cache, how))
-		return false;
-	if (has_debug_flags(cache))
-		slab = node_take(cache, n, ISOLATE_MAX);
-	*ret_more = slab;
-	for (; slab; slab = next) {
-		next = slab->next;
-		legacy_begin(cache, slab);
-	}
-	flush_unlock(cache);
-	return true;
-}
-
-static bool sweep_lists(struct slab_cache *cache, enum flush_lock_mode how)
-{
-	for (unsigned n = 0; n < topology_nodes(); n++) {
-		bool more = true;
-
-		while (more)
-			if (!sweep_listed(cache, n, how, &more))
-				return false;
-	}
-	return true;
 }
 
 /* Make all slabs without debug flags legacy slabs. flush_lock is unlocked between slabs. If debug
- * flags are switched off in the meantime, the other slabs stay as they are. If the sweep missed
- * slabs, plain_owned requests another one. */
+ * flags are switched off in the meantime, the other slabs stay as they are. Arrays are drained last:
+ * then nearly all frees know that the slabs are legacy slabs. If the sweep missed something, plain_left
+ * requests another one. */
 static void sweep(struct slab_cache *cache, enum flush_lock_mode how)
 {
 	struct sweep sweep = {.cache = cache};
 	unsigned released;
 
-	__atomic_store_n(&cache->plain_owned, false, __ATOMIC_SEQ_CST);
-	if (!cache_flush_as(cache, how, &released) || !sweep_lists(cache, how) ||
-	    !flush_each_slab(cache, how, sweep_full, &sweep) || sweep.left)
-		__atomic_store_n(&cache->plain_owned, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->plain_left, false, __ATOMIC_SEQ_CST);
+	if (!flush_each_slab(cache, how, sweep_one, &sweep) || sweep.left ||
+	    !cache_flush_as(cache, how, &released))
+		__atomic_store_n(&cache->plain_left, true, __ATOMIC_RELAXED);
+}
+
+/* Legacy slabs are on no list. */
+static bool has_listed(const struct slab_cache *cache)
+{
+	shard_each (shard, cache)
+		if (__atomic_load_n(&shard->buckets, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&shard->empty, __ATOMIC_RELAXED))
+			return true;
+	return false;
 }
 
 void legacy_begin_rest(struct slab_cache *cache)
 {
-	if (__atomic_load_n(&cache->plain_owned, __ATOMIC_RELAXED) && has_debug_flags(cache))
+	if (has_debug_flags(cache) &&
+	    (__atomic_load_n(&cache->plain_left, __ATOMIC_RELAXED) || has_listed(cache)))
 		sweep(cache, FLUSH_LOCK_TIMED);
 }
 
@@ -141,32 +108,20 @@ static void place(struct slab *slab, void *arg)
 {
 	struct placing *placing = arg;
 	struct slab_cache *cache = placing->cache;
-	struct cache_node *node = &cache->node[__atomic_load_n(&slab->node, __ATOMIC_RELAXED)];
-	bool unused = false, ordinary = false;
+	struct debug_lock lock;
+	bool unused = false;
 
 	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
-	pthread_mutex_lock(&node->lock);
-	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG) ||
-	    debug_is_guarded(slab)) {
-		/* It is guarded, or was released or changed its kind before the lock was taken. */
-	} else if (!slab_is_legacy(slab)) {
-		unused = debug_slab_place(cache, slab);
-	} else {
-		legacy_collect(slab);
-		unused = !slab->legacy_used;
-		ordinary = !unused && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB);
-		if (unused)
-			slab_withdraw(slab);
-		else if (ordinary)
-			legacy_end(cache, slab);
-	}
-	pthread_mutex_unlock(&node->lock);
+	lock = debug_lock(cache, slab);
+	/* It may have been released or changed its kind before the lock was taken. */
+	if (debug_is_ours(cache, slab, &lock) && !debug_is_guarded(slab))
+		unused = lock.shard ? legacy_place(cache, lock.shard, slab)
+				    : debug_slab_place(cache, slab);
+	debug_unlock(&lock);
 	placing->released += unused;
 	if (unused)
 		slab_release(cache, slab);
-	else if (ordinary)
-		placing->released += slab_put_back(cache, slab);
 }
 
 unsigned legacy_finish(struct slab_cache *cache)

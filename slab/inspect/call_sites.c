@@ -200,8 +200,8 @@ static size_t compact(struct table *table)
 
 unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames)
 {
-	const struct depot *depot = in->root.stacks;
-	uint64_t at = (uintptr_t)depot + offsetof(struct depot, chunk) +
+	const struct stack_depot *depot = in->root.stacks;
+	uint64_t at = (uintptr_t)depot + offsetof(struct stack_depot, chunk) +
 		      ((uint64_t)id * DEPOT_UNIT >> DEPOT_CHUNK_SHIFT) * sizeof(char *);
 	struct stack_record record;
 	uint64_t chunk, end;
@@ -267,8 +267,8 @@ static int make_table(struct table *table)
 {
 	uint64_t depot = (uintptr_t)table->in->root.stacks;
 	uint32_t numbers[2]; /* next, count: see the layout */
-	int error = inspect_read(table->in, depot + offsetof(struct depot, next), sizeof(numbers),
-				 numbers);
+	int error = inspect_read(table->in, depot + offsetof(struct stack_depot, next),
+				 sizeof(numbers), numbers);
 
 	if (error)
 		return error;

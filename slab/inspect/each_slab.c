@@ -33,9 +33,17 @@ static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 	return last_found(in);
 }
 
+/* The first members of a segment's head. Its maps are not read: they are large. */
+struct head {
+	uint64_t magic, next, mapped;
+};
+static_assert(offsetof(struct head, next) == offsetof(struct segment, next) &&
+		      offsetof(struct head, mapped) == offsetof(struct segment, mapped),
+	      "as in struct segment");
+
 /* Some descriptors of a segment, `stride` bytes apart, with their struct slab_debug. */
-struct descriptors {
-	struct segment head;
+__extension__ struct descriptors {
+	struct head head;
 	uint64_t entry[ENTRIES_MAX]; /* of the segment's table, the last ones read */
 	unsigned unit; /* the next entry to look at */
 	uint64_t before; /* the entry before that: the units of a slab are neighbours */
@@ -44,30 +52,6 @@ struct descriptors {
 	struct slab slab[DESCRIPTORS_MAX];
 	struct slab_debug debug[DESCRIPTORS_MAX];
 };
-
-static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
-{
-	return in->links ? (unsigned)(slab->freelist.local >> 16 & 0xffff)
-			 : (uint32_t)slab->freelist.local;
-}
-
-static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
-{
-	return in->links ? (uint32_t)(slab->freelist.local >> 32) : (uint32_t)slab->cpu.owner;
-}
-
-/* The number of objects in use, from copies; for tagged slabs as debug_used(). */
-static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
-{
-	const struct slab *slab = &seen->slab;
-	unsigned late = slab->remote >> 16 & 0xffff;
-	unsigned all = seen->tagged ? slab->legacy_used : slab->initialized;
-	unsigned unused = seen->tagged ? late : free_on_stack(in, slab) + late;
-
-	if (seen->tagged && slab->debug)
-		return seen->debug.used;
-	return unused < all ? all - unused : 0;
-}
 
 /* debug_has_present_layout() for copies. */
 static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
@@ -83,25 +67,30 @@ static bool is_profiled(const struct inspect_slab *seen)
 	return seen->slab.debug && seen->debug.debug_flags & DEBUG_FLAG_PROFILE;
 }
 
-static void see(const struct inspection *in, const struct inspect_cache *cache,
-		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
+static void see(const struct inspect_cache *cache, const struct descriptors *from, unsigned i,
+		struct inspect_slab *seen)
 {
 	*seen = (struct inspect_slab){
 		.descriptor = from->first + i * from->stride,
-		.address = (uintptr_t)from->slab[i].cpu.base,
+		.address = (uintptr_t)from->slab[i].base,
 		.bytes = UINT64_C(1) << from->slab[i].shift,
 		.side = from->slab[i].side,
+		.size = cache->copy->size,
 		.populated = slab_held(&from->slab[i]),
 		.slab = from->slab[i],
-		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
-		.owner = owner_of(in, &from->slab[i]),
+		.tagged = (uintptr_t)from->slab[i].user & SLAB_TAG_DEBUG,
+		.used = from->slab[i].initialized > from->slab[i].free
+				? from->slab[i].initialized - from->slab[i].free
+				: 0,
 	};
-	if (seen->tagged && seen->slab.debug)
+	if (seen->tagged && seen->slab.debug) {
 		seen->debug = from->debug[i];
+		seen->size = seen->debug.size;
+		seen->used = seen->debug.used;
+	}
 	seen->guarded = seen->slab.debug && seen->debug.guarded;
 	seen->is_legacy = seen->tagged && !seen->guarded && !is_profiled(seen) &&
 			  (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
-	seen->used = used_of(in, seen);
 }
 
 static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
@@ -115,8 +104,8 @@ static int read_head(const struct inspection *in, uint64_t address, struct descr
 	return error;
 }
 
-/* The next entry of the table that differs from the one before; 0: there is none. The caller moves
- * on to the unit behind it. */
+/* The next entry of the table that leads to another slab than the one before; 0: there is none. The
+ * caller moves on to the unit behind it. */
 static int next_entry(const struct inspection *in, uint64_t segment, struct descriptors *from,
 		      uint64_t *ret_entry)
 {
@@ -133,10 +122,11 @@ static int next_entry(const struct inspection *in, uint64_t segment, struct desc
 					     sizeof(from->entry), from->entry);
 		if (error)
 			return error;
-		if (from->entry[i] != from->before) {
+		if (from->entry[i] && from->entry[i] != from->before) {
 			*ret_entry = from->entry[i];
 			return 0;
 		}
+		from->before = from->entry[i];
 	}
 	return 0;
 }
@@ -179,7 +169,7 @@ static int read_descriptors(const struct inspection *in, uint64_t segment, struc
 
 		if (slab->shift > SEGMENT_SHIFT)
 			error = -EFAULT;
-		else if ((uintptr_t)slab->cpu.user & SLAB_TAG_DEBUG && slab->debug)
+		else if ((uintptr_t)slab->user & SLAB_TAG_DEBUG && slab->debug)
 			error = inspect_read(in, (uintptr_t)slab->debug, sizeof(struct slab_debug),
 					     &to->debug[i]);
 	}
@@ -195,12 +185,12 @@ static void see_each(struct inspection *in, const struct descriptors *from, see_
 	struct inspect_slab seen;
 
 	for (unsigned i = 0; i < from->count; i++) {
-		uint64_t user = (uintptr_t)from->slab[i].cpu.user & ~SLAB_TAGS;
+		uint64_t user = (uintptr_t)from->slab[i].user & ~SLAB_TAGS;
 		struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
 
 		if (!cache)
 			continue;
-		see(in, cache, from, i, &seen);
+		see(cache, from, i, &seen);
 		fn(in, cache, &seen, arg);
 	}
 }
@@ -217,9 +207,9 @@ static void see_large(const struct descriptors *from, const struct scan *scan)
 	for (unsigned i = 0; i < from->count; i++) {
 		const struct slab *slab = &from->slab[i];
 
-		if (slab->large && !slab->cpu.user && !slab->is_free)
-			scan->region(REGION_LARGE, (uintptr_t)slab->cpu.base, slab->large,
-				     scan->arg);
+		/* A debug slab that is being made has `debug` in its place, an address. */
+		if (slab->large && slab->large <= slab_bytes(slab) && !slab->user)
+			scan->region(REGION_LARGE, (uintptr_t)slab->base, slab->large, scan->arg);
 	}
 }
 
@@ -246,7 +236,7 @@ static int scan_segments(struct inspection *in, const struct scan *scan)
 	struct descriptors from;
 	int error = 0;
 
-	for (; address && !error; address = (uintptr_t)from.head.next) {
+	for (; address && !error; address = from.head.next) {
 		error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
 		if (!error && scan->region)
 			scan->region(REGION_SEGMENT, address - SEGMENT_HEAD_OFFSET,

@@ -6,7 +6,6 @@
 #include "inspect/held.h"
 #include "core/registry.h"
 #include "pages/os.h"
-#include "percpu/magazines.h"
 
 #define ROOM_FIRST ((size_t)4096)
 #define OBJECTS_AT_ONCE 64u
@@ -40,14 +39,9 @@ static int add(struct held_list *list, size_t cache, enum held_by by, uint64_t a
 	return 0;
 }
 
-static uint64_t row(const char *first, unsigned cpu)
-{
-	return (uintptr_t)first + ((uint64_t)cpu << CPU_AREA_SHIFT);
-}
-
-/* The objects whose addresses stand one after another in the process. */
-static int add_array(const struct inspection *in, struct held_list *list, size_t cache,
-		     enum held_by by, uint64_t at, size_t n)
+/* The objects whose addresses stand in the process, `stride` bytes apart. */
+static int add_objects(const struct inspection *in, struct held_list *list, size_t cache,
+		       enum held_by by, uint64_t at, size_t stride, size_t n)
 {
 	void *obj[OBJECTS_AT_ONCE];
 	int error = 0;
@@ -56,66 +50,57 @@ static int add_array(const struct inspection *in, struct held_list *list, size_t
 		const size_t left = n - done,
 			     part = left < OBJECTS_AT_ONCE ? left : OBJECTS_AT_ONCE;
 
-		error = inspect_read(in, at + done * sizeof(obj[0]), part * sizeof(obj[0]), obj);
+		error = inspect_read_pieces(in, at + done * stride, sizeof(obj[0]), stride, part,
+					    obj);
 		for (size_t i = 0; i < part && !error; i++)
 			error = add(list, cache, by, (uintptr_t)obj[i]);
 	}
 	return error;
 }
 
-/* A LIFO or a magazine: it begins with its count, and `objects` bytes behind are the addresses of at
- * most `most` objects. */
-static int add_counted(const struct inspection *in, struct held_list *list, size_t cache,
-		       enum held_by by, uint64_t at, size_t objects, uint64_t most)
+static int add_array(const struct inspection *in, struct held_list *list, size_t cache,
+		     const char *arrays, unsigned cpu, enum held_by by)
 {
+	const uint64_t at = inspect_array_row(arrays, cpu);
 	uint64_t count;
-	int error = inspect_read(in, at, sizeof(count), &count);
+	int error = inspect_read(in, at + CPU_ARRAY_COUNT, sizeof(count), &count);
+	size_t n = error ? 0 : inspect_array_count(in, count);
 
-	if (error || count > most)
+	if (!n)
 		return error;
-	return add_array(in, list, cache, by, at + objects, count);
-}
-
-static int add_lifo(const struct inspection *in, struct held_list *list, size_t cache,
-		    const char *lifos, unsigned cpu, enum held_by by)
-{
-	return add_counted(in, list, cache, by, row(lifos, cpu), offsetof(struct cpu_lifo, obj),
-			   CPU_LIFO_MAX);
-}
-
-/* A batch has offsets in a slab, of which only the address of its first object is needed. */
-static int add_batch(const struct inspection *in, struct held_list *list, size_t cache,
-		     const struct cpu_slot *slot)
-{
-	const unsigned n = cpu_word_count(slot->remote_batch);
-	uint64_t slab = slot->remote_batch & CPU_WORD_POINTER, base;
-	int error;
-
-	if (!n || n > CPU_BATCH_MAX || slab % CPU_CACHELINE)
-		return 0;
-	error = inspect_read(in, slab + offsetof(struct slab, cpu.base), sizeof(base), &base);
-	for (unsigned i = 0; i < n && !error; i++)
-		error = add(list, cache, HELD_BY_CPU,
-			    base + (uint64_t)slot->remote_batch_buf[i] * 8);
-	return error;
+	if (!in->pairs)
+		return add_objects(in, list, cache, by, at + CPU_ARRAY_HEAD, sizeof(void *), n);
+	/* The newest object lies beside the number. */
+	error = add(list, cache, by, count << 16 >> 16);
+	return error ? error
+		     : add_objects(in, list, cache, by, at + CPU_ARRAY_HEAD, 2 * sizeof(void *),
+				   n - 1);
 }
 
 static int add_cpus(const struct inspection *in, struct held_list *list, size_t i)
 {
 	const struct slab_cache *cache = in->caches[i].copy;
-	struct cpu_slot slot;
 	int error = 0;
 
 	for (unsigned cpu = 0; cpu < in->cpus && !error; cpu++) {
-		error = add_lifo(in, list, i, cache->cpu_lifos, cpu, HELD_BY_CPU);
+		error = add_array(in, list, i, cache->own_arrays, cpu, HELD_BY_CPU);
 		if (!error && cache->rcu)
-			error = add_lifo(in, list, i, cache->rcu_lifos, cpu, HELD_WAITING);
-		if (!error)
-			error = inspect_read(in, row(cache->cpu_slots, cpu), sizeof(slot), &slot);
-		if (!error)
-			error = add_batch(in, list, i, &slot);
+			error = add_array(in, list, i, cache->rcu_arrays, cpu, HELD_WAITING);
 	}
 	return error;
+}
+
+static int add_magazine(const struct inspection *in, struct held_list *list, size_t i,
+			const struct magazine *magazine)
+{
+	const uint64_t at = (uintptr_t)magazine;
+	uint64_t count;
+	int error = inspect_read(in, at, sizeof(count), &count);
+
+	if (error || count > MAGAZINE_OBJECTS)
+		return error;
+	return add_objects(in, list, i, HELD_IN_MAGAZINE, at + offsetof(struct magazine, obj),
+			   sizeof(void *), count);
 }
 
 static int add_magazines(const struct inspection *in, struct held_list *list, size_t i)
@@ -125,12 +110,10 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
 		error = inspect_node(in, &in->caches[i], n, &node);
-		/* No rest: another thread is making a cache in this handle. */
-		for (unsigned m = 0; node.rest && m < node.magazines && m < MAGAZINES_MAX && !error;
-		     m++)
-			error = add_counted(in, list, i, HELD_IN_MAGAZINE,
-					    (uintptr_t)&node.rest->magazine[m],
-					    offsetof(struct magazine, obj), CPU_LIFO_MAX / 2);
+		/* Another thread may be making a cache in this handle. */
+		for (unsigned m = 0; !error && m < node.depot.full && m < MAGAZINES_MAX; m++)
+			if (node.depot.magazine[m])
+				error = add_magazine(in, list, i, node.depot.magazine[m]);
 	}
 	return error;
 }
@@ -138,8 +121,9 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 static int add_store(const struct inspection *in, struct held_list *list, size_t i,
 		     const struct cache_reserve *reserve, size_t left)
 {
-	return add_array(in, list, i, HELD_IN_RESERVE,
-			 (uintptr_t)reserve + offsetof(struct cache_reserve, obj), left);
+	return add_objects(in, list, i, HELD_IN_RESERVE,
+			   (uintptr_t)reserve + offsetof(struct cache_reserve, obj), sizeof(void *),
+			   left);
 }
 
 /* In this process slab_cache_destroy() may have unmapped the store since the cache was copied. A pin

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free objects that lie beside their slabs: in the LIFOs and remote batches of CPUs, in magazines, in
- * the LIFOs of objects that wait for a grace period, and in reserves. To their slabs they are in use.
+ * Free objects that lie beside their slabs: in the arrays of CPUs, in magazines, in the arrays of
+ * objects that wait for a grace period, and in reserves. To their slabs they are in use.
  */
 #ifndef SLAB_INSPECT_HELD_H
 #define SLAB_INSPECT_HELD_H
@@ -9,7 +9,7 @@
 #include "inspect/process.h"
 
 enum held_by {
-	HELD_BY_CPU, /* a LIFO or a remote batch */
+	HELD_BY_CPU, /* in its array */
 	HELD_IN_MAGAZINE,
 	HELD_WAITING, /* for a grace period */
 	HELD_IN_RESERVE,

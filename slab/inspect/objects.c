@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * States of objects. Freelists are copied slab by slab. In a process that runs they change meanwhile;
- * in a core file, or a process that stands still, they are those of one moment.
+ * States of objects. Maps are copied slab by slab. In a process that runs they change meanwhile; in a core
+ * file, or a process that stands still, they are those of one moment.
  */
 #include <errno.h>
 #include <slab/slab.h>
@@ -9,16 +9,18 @@
 
 #include "inspect/objects.h"
 #include "core/debug_record.h"
+#include "core/shard.h"
 #include "pages/os.h"
 #include "report/track.h"
 
-#define STACK_BYTES (CPU_SLAB_STACK - CPU_SLAB_FREELIST + SLAB_OBJECTS_MAX * sizeof(uint16_t))
+/* A map, and with args.rcu those of the objects that wait. */
+#define MAP_WORDS (3 * SLAB_OBJECTS_MAX / 64)
 
 /* What is read of a slab. It is mapped once for a whole scan. */
 struct lists {
 	uint32_t stack[SLAB_OBJECTS_MAX];
-	uint16_t links[SLAB_OBJECTS_MAX];
-	char own[STACK_BYTES]; /* from CPU_SLAB_FREELIST on */
+	uint64_t
+		own[sizeof(struct slab) / sizeof(uint64_t) + MAP_WORDS]; /* struct slab, the maps */
 	char state[SLAB_OBJECTS_MAX + 1]; /* a string */
 };
 
@@ -39,7 +41,7 @@ struct scan {
 /* Can objects of this size and number lie in the slab? A copy may contain anything. */
 static bool is_plausible(const struct inspect_slab *slab)
 {
-	const uint64_t size = (uint64_t)slab->slab.cpu.size8 * 8;
+	const uint64_t size = slab->size;
 
 	return size && size <= slab->bytes && slab->slab.objects <= slab->bytes / size &&
 	       slab->slab.initialized <= slab->slab.objects &&
@@ -48,29 +50,6 @@ static bool is_plausible(const struct inspect_slab *slab)
 		 sizeof(struct slab_debug) +
 				 (uint64_t)slab->slab.initialized * slab->debug.stride <=
 			 slab->side));
-}
-
-static int read_own(const struct inspection *in, const struct inspect_slab *slab,
-		    struct lists *lists)
-{
-	const size_t bytes =
-		CPU_SLAB_STACK - CPU_SLAB_FREELIST + slab->slab.objects * sizeof(uint16_t);
-
-	return inspect_read(in, slab->descriptor + CPU_SLAB_FREELIST, bytes, lists->own);
-}
-
-static uint16_t own_entry(const struct lists *lists, unsigned i)
-{
-	uint16_t entry;
-
-	memcpy(&entry, lists->own + CPU_SLAB_STACK - CPU_SLAB_FREELIST + (size_t)i * sizeof(entry),
-	       sizeof(entry));
-	return entry;
-}
-
-static bool reads_links(const struct slab *slab)
-{
-	return REMOTE_FIRST(slab->remote) || slab->waiting[0] || slab->waiting[1];
 }
 
 static int read_records(struct scan *scan, const struct inspection *in,
@@ -91,80 +70,43 @@ static int read_records(struct scan *scan, const struct inspection *in,
 	return inspect_read(in, (uintptr_t)(slab->slab.debug + 1), bytes, scan->records);
 }
 
-/* --- freelists ---------------------------------------------------------------------------- */
+/* --- states ------------------------------------------------------------------------------- */
 
-static void mark(struct lists *lists, const struct slab *slab, struct list_faults *faults,
-		 unsigned index, enum object_seen as)
+/* Copy the descriptor with its maps, which belong together. */
+static int read_own(const struct inspection *in, const struct inspect_cache *cache,
+		    const struct inspect_slab *slab, struct lists *lists)
 {
-	if (index >= slab->initialized || lists->state[index] != SEEN_ALLOCATED)
-		faults->entries++;
-	else
-		lists->state[index] = (char)as;
+	const unsigned words = map_words(slab->slab.objects) * (cache->copy->rcu ? 3 : 1);
+
+	return inspect_read(in, slab->descriptor, sizeof(struct slab) + words * sizeof(uint64_t),
+			    lists->own);
 }
 
-static void mark_stack(struct lists *lists, const struct slab *slab, struct list_faults *faults)
+static bool has(const uint64_t *map, unsigned index)
 {
-	const uint32_t height = (uint32_t)slab->freelist.local;
-
-	if (height > slab->initialized) {
-		faults->counts++;
-		return;
-	}
-	for (uint32_t i = 0; i < height; i++) {
-		const uint16_t offset8 = own_entry(lists, i);
-
-		mark(lists, slab, faults,
-		     offset8 % slab->cpu.size8 ? UINT16_MAX + 1u : offset8 / slab->cpu.size8,
-		     SEEN_FREE);
-	}
+	return map[index / 64] >> index % 64 & 1;
 }
 
-/* A chain of indices + 1, in the links beside the slab or, with `own`, those of its freelist. A chain
- * that is damaged ends at the first wrong entry. */
-static void mark_chain(struct lists *lists, const struct slab *slab, struct list_faults *faults,
-		       unsigned first, unsigned count, bool own, enum object_seen as)
+/* A slab without records. */
+static void mark_map(const struct inspect_cache *cache, struct lists *lists,
+		     struct inspect_objects *seen)
 {
-	const unsigned before = faults->entries;
+	struct slab *slab = (struct slab *)lists->own;
+	const struct slab *before = &seen->slab->slab;
 
-	for (; first && count && faults->entries == before; count--) {
-		const unsigned index = first - 1;
-
-		mark(lists, slab, faults, index, as);
-		if (index < slab->objects)
-			first = own ? own_entry(lists, index) : lists->links[index];
-	}
-	if (faults->entries == before && (count || first) && as == SEEN_FREE)
-		faults->counts++;
-}
-
-static void mark_remote(struct lists *lists, const struct slab *slab, struct list_faults *faults)
-{
-	mark_chain(lists, slab, faults, REMOTE_FIRST(slab->remote), REMOTE_COUNT(slab->remote),
-		   false, SEEN_FREE);
-	for (unsigned i = 0; i < 2; i++)
-		mark_chain(lists, slab, faults, slab->waiting[i] & 0xffff,
-			   (unsigned)(slab->waiting[i] >> 32), false, SEEN_WAITING);
-}
-
-/* A slab without debug flags. */
-static void mark_plain(const struct inspection *in, struct lists *lists, const struct slab *slab,
-		       struct list_faults *faults)
-{
-	if (in->links)
-		mark_chain(lists, slab, faults, slab->freelist.local & 0xffff,
-			   slab->freelist.local >> 16 & 0xffff, true, SEEN_FREE);
-	else
-		mark_stack(lists, slab, faults);
-	mark_remote(lists, slab, faults);
-}
-
-/* A legacy slab without debug flags: states in place of the freelist. */
-static void mark_legacy(struct lists *lists, const struct slab *slab, struct list_faults *faults)
-{
-	for (unsigned i = 0; i < slab->initialized; i++)
-		if (own_entry(lists, i) == LEGACY_FREE)
+	/* The slab was reused since the scan read its descriptor. */
+	if (slab->objects != before->objects || slab->initialized > slab->objects)
+		slab->objects = slab->initialized = before->objects;
+	memset(lists->state, SEEN_ALLOCATED, slab->initialized);
+	memset(lists->state + slab->initialized, SEEN_FRESH, slab->objects - slab->initialized);
+	for (unsigned i = 0; i < slab->initialized; i++) {
+		if (has(slab->map, i))
 			lists->state[i] = SEEN_FREE;
-	mark_remote(lists, slab, faults);
+		else if (cache->copy->rcu &&
+			 (has(slab_waiting(slab, 0), i) || has(slab_waiting(slab, 1), i)))
+			lists->state[i] = SEEN_WAITING;
+	}
+	seen->fault = slab_check_map(slab);
 }
 
 static char state_of_record(uint8_t state)
@@ -185,6 +127,7 @@ static void mark_records(struct scan *scan, const struct inspect_slab *slab)
 {
 	struct lists *lists = scan->lists;
 
+	memset(lists->state, SEEN_FRESH, slab->slab.objects);
 	for (unsigned i = 0; i < slab->slab.initialized; i++) {
 		const char *at = scan->records + (size_t)i * slab->debug.stride;
 		struct debug_object record;
@@ -227,7 +170,7 @@ static void mark_held(struct scan *scan, const struct inspection *in,
 		if (held->address < seen->first || into % seen->stride || index >= seen->count ||
 		    scan->lists->state[index] != SEEN_ALLOCATED ||
 		    &in->caches[held->cache] != cache)
-			seen->faults.held++;
+			seen->held_wrongly++;
 		else
 			scan->lists->state[index] = state_held((enum held_by)held->by);
 	}
@@ -235,27 +178,20 @@ static void mark_held(struct scan *scan, const struct inspection *in,
 
 /* --- the scan -------------------------------------------------------------------------------- */
 
-static int fill(struct scan *scan, const struct inspection *in, const struct inspect_slab *slab,
+static int fill(struct scan *scan, const struct inspection *in, const struct inspect_cache *cache,
 		struct inspect_objects *seen)
 {
-	struct lists *lists = scan->lists;
+	const struct inspect_slab *slab = seen->slab;
 	const bool has_records = slab->tagged && slab->slab.debug;
-	int error = has_records ? read_records(scan, in, slab) : read_own(in, slab, lists);
+	int error =
+		has_records ? read_records(scan, in, slab) : read_own(in, cache, slab, scan->lists);
 
-	if (!error && reads_links(&slab->slab))
-		error = inspect_read(in, (uintptr_t)slab->slab.links,
-				     slab->slab.objects * sizeof(uint16_t), lists->links);
 	if (error)
 		return error;
-	memset(lists->state, SEEN_ALLOCATED, slab->slab.initialized);
-	memset(lists->state + slab->slab.initialized, SEEN_FRESH,
-	       slab->slab.objects - slab->slab.initialized);
 	if (has_records)
 		mark_records(scan, slab);
-	else if (slab->tagged)
-		mark_legacy(lists, &slab->slab, &seen->faults);
 	else
-		mark_plain(in, lists, &slab->slab, &seen->faults);
+		mark_map(cache, scan->lists, seen);
 	return 0;
 }
 
@@ -267,19 +203,18 @@ static void see_slab(struct inspection *in, struct inspect_cache *cache,
 	struct inspect_objects seen = {
 		.slab = slab,
 		.first = slab->address + (has_records ? slab->debug.red_left : 0),
-		.stride = (uint64_t)slab->slab.cpu.size8 * 8,
+		.stride = slab->size,
 		.state = scan->lists->state,
 	};
 
 	if (scan->error)
 		return;
 	if (!is_plausible(slab)) {
-		seen.faults.counts++;
 		scan->fn(in, cache, &seen, scan->arg);
 		return;
 	}
 	seen.count = slab->slab.objects;
-	scan->error = fill(scan, in, slab, &seen);
+	scan->error = fill(scan, in, cache, &seen);
 	scan->lists->state[seen.count] = '\0';
 	if (scan->error)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects of slabs and their states, from the freelists of a slab, the records of a debug slab,
- * and the lists of objects that lie beside their slabs (held.h).
+ * The objects of slabs and their states, from the map of a slab, the records of a debug slab, and
+ * the lists of objects that lie beside their slabs (held.h).
  */
 #ifndef SLAB_INSPECT_OBJECTS_H
 #define SLAB_INSPECT_OBJECTS_H
@@ -12,22 +12,15 @@
 /* States of objects, which are also characters in answers. */
 enum object_seen {
 	SEEN_ALLOCATED = 'a', /* the program has it */
-	SEEN_FREE = 'f',      /* on a freelist of its slab */
+	SEEN_FREE = 'f',      /* its slab has it as free */
 	SEEN_HELD = 'h',      /* free: a CPU or a magazine holds it */
 	SEEN_WAITING = 'w',   /* freed by the program, waits for a grace period */
 	SEEN_RESERVE = 'r',   /* in the reserve of its cache */
 	SEEN_LOST = 'l',      /* damaged, never allocated again */
-	SEEN_FRESH = '-',     /* never on a freelist so far */
+	SEEN_FRESH = '-',     /* never in use so far */
 };
 
 #define SLAB_OBJECTS_MAX 65536u
-
-/* Entries of freelists that are wrong, and objects that are held wrongly. */
-struct list_faults {
-	unsigned entries; /* lead to no object, or to one twice */
-	unsigned counts;  /* lists with another length than their count says */
-	unsigned held;    /* held objects that are free, or twice, or of another cache */
-};
 
 /* The objects of one slab. */
 struct inspect_objects {
@@ -37,7 +30,8 @@ struct inspect_objects {
 	const char *state;     /* of each object; a string */
 	const uint32_t *stack; /* ids of the stacks that allocated them; NULL: not recorded */
 	const char *records;   /* debug slabs: struct debug_object and what follows it */
-	struct list_faults faults;
+	const char *fault; /* of the map; NULL: none (slab_check_map()) */
+	unsigned held_wrongly; /* held objects that are free, or twice, or of another cache */
 };
 
 /* inspect_each_objects: call fn for the objects of each slab of the loaded caches. Returns 0,

@@ -121,12 +121,14 @@ int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64
 	if (!error)
 		error = inspect_read(in, (uintptr_t)in->root.pages, sizeof(in->pages), &in->pages);
 	if (!error)
-		error = read_number(in, in->root.slot_areas, &in->slot_areas);
+		error = read_number(in, in->root.areas, &in->areas);
 	if (!error)
 		error = read_number(in, in->root.cpus, &in->cpus);
-	if (!error && in->cpus > CPUS_MAX)
+	if (!error)
+		error = read_number(in, in->root.shards, &in->shards);
+	if (!error && (in->cpus > CPUS_MAX || in->shards > SHARDS_MAX))
 		error = -EPROTO;
-	in->links = strcmp(in->process.engine, "cmpxchg16b") == 0;
+	in->pairs = strcmp(in->process.engine, "cmpxchg16b") == 0;
 	return error;
 }
 
@@ -225,7 +227,6 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.has_ctor = copy->ctor != NULL,
 		.merged = copy->aliases,
 		.min_partial = copy->min_partial,
-		.cpu_partial = copy->cpu_partial,
 		.errors = copy->errors,
 		.limit = copy->account.limit,
 		.counted = copy->count.counted,
@@ -253,7 +254,7 @@ static bool is_possible(const struct slab_order *order)
 /* Another thread may be making a cache in this handle, after it was copied in part. */
 static bool has_rows(const struct slab_cache *copy)
 {
-	return copy->cpu_slots && copy->cpu_lifos && copy->rcu_lifos;
+	return copy->own_arrays && copy->rcu_arrays && copy->shard;
 }
 
 int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence)
@@ -305,6 +306,30 @@ int inspect_node(const struct inspection *in, const struct inspect_cache *cache,
 	return inspect_read(
 		in, cache->address + offsetof(struct slab_cache, node) + number * sizeof(*node),
 		sizeof(*node), node);
+}
+
+unsigned inspect_shards(const struct inspection *in)
+{
+	return in->shards * in->process.nodes;
+}
+
+int inspect_shard(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
+		  struct shard *shard)
+{
+	return inspect_read(in, (uintptr_t)cache->copy->shard + number * sizeof(*shard),
+			    sizeof(*shard), shard);
+}
+
+uint64_t inspect_array_row(const char *arrays, long cpu)
+{
+	return (uint64_t)(uintptr_t)arrays + ((uint64_t)cpu << CPU_ROW_SHIFT) - CPU_ARRAY_COUNT;
+}
+
+size_t inspect_array_count(const struct inspection *in, uint64_t count)
+{
+	const uint64_t n = in->pairs ? count >> 48 : count;
+
+	return n <= (in->pairs ? CPU_ARRAY_MAX / 2 + 1 : CPU_ARRAY_MAX) ? n : 0;
 }
 
 /* Walk and load the list of caches. -E2BIG: it has more caches than there is memory for.

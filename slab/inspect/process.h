@@ -42,31 +42,31 @@ struct inspection {
 	struct slab_root root;
 	struct slab_process process;
 	struct pages pages;
-	unsigned slot_areas, cpus;
-	bool links;              /* freelists are links (cmpxchg16b) */
+	unsigned areas, cpus, shards; /* shards: of each node */
+	bool pairs;              /* entries of arrays have two words (cpu_cache/arrays.h) */
 	struct inspect_cache *caches; /* in order of creation */
 	uint32_t *index;         /* INDEX_FACTOR * capacity entries: see cache_index.c */
 	size_t count, capacity;
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the last slab's cache */
-	uint64_t slab_bytes, populated_bytes, metadata_bytes, slot_bytes;
+	uint64_t slab_bytes, populated_bytes, metadata_bytes, array_bytes;
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
 /* One slab, as it was read. */
-struct inspect_slab {
+__extension__ struct inspect_slab {
 	uint64_t descriptor;
 	uint64_t address; /* where its memory starts */
 	uint64_t bytes;
 	uint64_t side; /* bytes of struct slab_debug and the records */
+	uint64_t size; /* from object to object */
 	uint64_t populated;
-	struct slab slab;        /* the copies */
+	struct slab slab;        /* the copies, without the map */
 	struct slab_debug debug; /* zero for slabs without debug flags */
 	unsigned used;
 	bool tagged;  /* SLAB_TAG_DEBUG: its objects are freed under the node's lock */
 	bool guarded;
 	bool is_legacy;  /* nothing is allocated from it */
-	uint32_t owner; /* CPU_NONE: no owner */
 };
 
 /*
@@ -119,14 +119,30 @@ bool inspect_is_self(const struct inspection *in);
 /* inspect_node: read a node of a loaded cache. */
 int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
 		 struct cache_node *node);
+/* inspect_shards: the number of a cache's shards. inspect_shard: read one of them. */
+unsigned inspect_shards(const struct inspection *in);
+int inspect_shard(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
+		  struct shard *shard);
+/* inspect_array_row: the address of a CPU's array of a user, in the process. CPU -1: see
+ * cpu_cache/arrays.h. inspect_array_count: the number of objects in an array, from a copy of its
+ * `count`; 0 if that cannot be one. */
+uint64_t inspect_array_row(const char *arrays, long cpu);
+size_t inspect_array_count(const struct inspection *in, uint64_t count);
 /* inspect_read_sequence: read a sequence counter (base/seqcount.h) between barriers, so that no
  * read of this process's memory before or after it is reordered with it. */
 int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence);
 
 /* --- counting (tally.c) ------------------------------------------------------------------ */
 
-/* inspect_count: fill in the statistics of all loaded caches, in one scan of the slabs. */
+/*
+ * inspect_count: fill in the statistics of all loaded caches, in one scan of the slabs.
+ *
+ * inspect_sum: fill in those that need no look at slabs: `slabs`, `partial`, `full`, `empty`,
+ * `objects`, `total_objects`, `cpu_objects`, `rcu_pending` and `event`. The first six need one in a
+ * cache with debug slabs or legacy slabs, and then *ret_whole is false.
+ */
 int inspect_count(struct inspection *in);
+int inspect_sum(const struct inspection *in, struct inspect_cache *cache, bool *ret_whole);
 /* The combination of Z, P and U that index 0 … INSPECT_LAYOUTS - 1 stands for. */
 uint64_t inspect_layout_flags(unsigned index);
 

@@ -4,6 +4,7 @@
 
 #include "inspect/regions.h"
 #include "inspect/walk.h"
+#include "pages/os.h"
 
 /* --- large allocations that are mappings of their own ----------------------------------------- */
 
@@ -51,7 +52,7 @@ static void see_mapped(const struct mapped_large *mapped, uint64_t start)
 		return;
 	mapped->fn(REGION_SEGMENT, start, segment.mapped, mapped->arg);
 	if (slab.large)
-		mapped->fn(REGION_LARGE, (uintptr_t)slab.cpu.base, slab.large, mapped->arg);
+		mapped->fn(REGION_LARGE, (uintptr_t)slab.base, slab.large, mapped->arg);
 }
 
 /* The marks of a table whose first one is that of segment number `first`. */
@@ -120,33 +121,63 @@ static int each_arena(const struct inspection *in, see_region *fn, void *arg)
 	return error;
 }
 
-/* The row of CPU -1 of any slots in an area says where the area begins. Many caches share one. */
+/* Areas, each of which has arrays of many caches. */
+struct areas {
+	uint64_t *row0; /* of those that were seen */
+	unsigned seen, room;
+	see_region *fn;
+	void *arg;
+};
+
+static bool is_new(const struct areas *areas, uint64_t row0)
+{
+	for (unsigned i = areas->seen; i-- > 0;)
+		if (areas->row0[i] == row0)
+			return false;
+	return areas->seen < areas->room;
+}
+
+/* The array of CPU -1 says where its area begins. */
+static int see_area(const struct inspection *in, const char *arrays, struct areas *areas)
+{
+	struct cpu_array head;
+	int error = inspect_read(in, inspect_array_row(arrays, -1), sizeof(head), &head);
+	const uint64_t row0 = head.stamp, before = head.streak;
+
+	if (error || before > CPU_AREA_ROWS_BEFORE || row0 <= before << CPU_ROW_SHIFT ||
+	    !is_new(areas, row0))
+		return error;
+	areas->row0[areas->seen++] = row0;
+	areas->fn(REGION_ARRAYS, row0 - (before << CPU_ROW_SHIFT),
+		  (before + in->cpus) << CPU_ROW_SHIFT, areas->arg);
+	return 0;
+}
+
 static int each_area(const struct inspection *in, see_region *fn, void *arg)
 {
-	uint64_t last = 0;
+	struct areas areas = {.room = in->areas, .fn = fn, .arg = arg};
+	const size_t bytes = os_pages(((size_t)areas.room + 1) * sizeof(uint64_t));
+	int error = 0;
 
-	for (size_t i = 0; i < in->count; i++) {
-		const uint64_t slots = (uintptr_t)in->caches[i].copy->cpu_slots;
-		uint64_t row[2]; /* the address of row 0, the number of rows before it */
-		int error = inspect_read(in,
-					 slots - ((uint64_t)1 << CPU_AREA_SHIFT) +
-						 offsetof(struct cpu_slot, event[CPU_ROW_START]),
-					 sizeof(row), row);
+	areas.row0 = os_map(bytes, 1);
+	if (!areas.row0)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->count && !error; i++) {
+		const struct slab_cache *copy = in->caches[i].copy;
 
-		if (error)
-			return error;
-		if (row[0] != last && row[1] <= CPU_AREA_ROWS_BEFORE &&
-		    row[0] > row[1] << CPU_AREA_SHIFT)
-			fn(REGION_SLOTS, row[0] - (row[1] << CPU_AREA_SHIFT),
-			   (row[1] + in->cpus) << CPU_AREA_SHIFT, arg);
-		last = row[0];
+		error = see_area(in, copy->own_arrays, &areas);
+		if (!error && copy->short_arrays)
+			error = see_area(in, copy->short_arrays, &areas);
+		if (!error && copy->rcu)
+			error = see_area(in, copy->rcu_arrays, &areas);
 	}
-	return 0;
+	os_unmap(areas.row0, bytes);
+	return error;
 }
 
 static int each_chunk(const struct inspection *in, see_region *fn, void *arg)
 {
-	const uint64_t table = (uintptr_t)in->root.stacks + offsetof(struct depot, chunk);
+	const uint64_t table = (uintptr_t)in->root.stacks + offsetof(struct stack_depot, chunk);
 	uint64_t chunk = 1;
 	int error = 0;
 
@@ -154,22 +185,6 @@ static int each_chunk(const struct inspection *in, see_region *fn, void *arg)
 		error = inspect_read(in, table + i * sizeof(chunk), sizeof(chunk), &chunk);
 		if (!error && chunk)
 			fn(REGION_STACKS, chunk, UINT64_C(1) << DEPOT_CHUNK_SHIFT, arg);
-	}
-	return error;
-}
-
-static int each_rest(const struct inspection *in, see_region *fn, void *arg)
-{
-	struct cache_node node;
-	int error = 0;
-
-	for (size_t i = 0; i < in->count && !error; i++) {
-		for (unsigned n = 0; n < in->process.nodes && !error; n++) {
-			error = inspect_node(in, &in->caches[i], n, &node);
-			if (!error)
-				fn(REGION_HANDLES, (uintptr_t)node.rest, sizeof(struct node_rest),
-				   arg);
-		}
 	}
 	return error;
 }
@@ -184,7 +199,5 @@ int inspect_each_region(struct inspection *in, see_region *fn, void *arg)
 		error = each_area(in, fn, arg);
 	if (!error)
 		error = each_chunk(in, fn, arg);
-	if (!error)
-		error = each_rest(in, fn, arg);
 	return error;
 }

@@ -18,8 +18,9 @@ struct slab_root slab_root __attribute__((used)) = {
 	.registry_changes = &registry_changes,
 	.registry = &registry_first,
 	.stacks = &depot_stacks,
-	.slot_areas = &cpu_area_count,
+	.areas = &cpu_area_count,
 	.cpus = &cpu_possible_count,
+	.shards = &shards_per_node,
 	.profile = &heap_profile,
 	.arenas = metadata_arenas,
 	.marks = segment_marks,
@@ -34,7 +35,7 @@ struct slab_root slab_root __attribute__((used)) = {
  */
 __asm__(".pushsection .note.libslab, \"a\", %note\n\t"
 	".balign 4\n\t"
-	".long 8, 8, 1\n\t" /* bytes of the owner's name and of the descriptor, type */
+	".long 8, 8, 1\n\t" /* bytes of the note's name and of the descriptor, type */
 	".asciz \"" SLAB_INSPECT_NOTE_OWNER "\"\n\t"
 	"1: .quad slab_root - 1b\n\t"
 	".popsection");

@@ -39,8 +39,8 @@ struct slab_root {
 	const struct pages *pages;
 	const uint64_t *registry_changes; /* see registry_write_begin() */
 	struct slab_cache *const *registry;
-	const struct depot *stacks;
-	const unsigned *slot_areas, *cpus;
+	const struct stack_depot *stacks;
+	const unsigned *areas, *cpus, *shards; /* shards: of each node */
 	const struct profile *profile;
 	struct arena *const *arenas; /* of each node */
 	void *const *thread_names;
@@ -69,7 +69,6 @@ extern struct slab_root slab_root;
 		SEGMENT_SHIFT,                                                                     \
 		SEGMENT_UNIT_SHIFT,                                                                \
 		SEGMENT_TABLE_OFFSET,                                                              \
-		CPU_AREA_SHIFT,                                                                    \
 		SLAB_MAX_NAME,                                                                     \
 		SLAB_STATS_MAX_ALIASES,                                                            \
 		DEPOT_BUCKET_BITS,                                                                 \
@@ -78,22 +77,16 @@ extern struct slab_root slab_root;
 		DEPOT_CHUNK_SHIFT,                                                                 \
 		DEPOT_COUNT_BITS,                                                                  \
 		sizeof(struct slab),                                                               \
-		FIELD(struct slab, freelist.local),                                                \
-		FIELD(struct slab, cpu.base),                                                      \
-		FIELD(struct slab, cpu.user),                                                      \
-		FIELD(struct slab, cpu.owner),                                                     \
-		FIELD(struct slab, cpu.size8),                                                     \
-		FIELD(struct slab, remote),                                                        \
+		FIELD(struct slab, base),                                                          \
+		FIELD(struct slab, user),                                                          \
 		FIELD(struct slab, debug),                                                         \
 		FIELD(struct slab, populated),                                                     \
 		FIELD(struct slab, unbacked),                                                      \
-		FIELD(struct slab, legacy_used),                                                   \
 		FIELD(struct slab, objects),                                                       \
 		FIELD(struct slab, initialized),                                                   \
 		FIELD(struct slab, node),                                                          \
 		FIELD(struct slab, side),                                                          \
 		FIELD(struct slab, shift),                                                         \
-		FIELD(struct slab, listed),                                                        \
 		sizeof(struct segment),                                                            \
 		FIELD(struct segment, magic),                                                      \
 		FIELD(struct segment, next),                                                       \
@@ -107,12 +100,7 @@ extern struct slab_root slab_root;
 		FIELD(struct pages, limit_hits),                                                   \
 		FIELD(struct pages, large_bytes),                                                  \
 		sizeof(struct slab_cache),                                                         \
-		FIELD(struct slab_cache, cpu_slots),                                               \
-		FIELD(struct slab_cache, cpu_lifos),                                               \
-		FIELD(struct slab_cache, rcu_lifos),                                               \
-		FIELD(struct slab_cache, in_magazines),                                            \
 		FIELD(struct slab_cache, rcu),                                                     \
-		FIELD(struct cpu_lifo, count),                                                     \
 		FIELD(struct slab_cache, size),                                                    \
 		FIELD(struct slab_cache, object_size),                                             \
 		FIELD(struct slab_cache, align),                                                   \
@@ -123,7 +111,6 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, account.used),                                            \
 		SMALL_UP_TO_LARGE,                                                                 \
 		FIELD(struct slab_cache, min_partial),                                             \
-		FIELD(struct slab_cache, cpu_partial),                                             \
 		FIELD(struct slab_cache, ctor),                                                    \
 		FIELD(struct slab_cache, magic),                                                   \
 		FIELD(struct slab_cache, debug_flags),                                             \
@@ -133,17 +120,12 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, count.counted_us),                                        \
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
-		FIELD(struct slab, unbacked),                                                      \
 		FIELD(struct slab_cache, account.limit),                                           \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \
 		FIELD(struct slab_cache, alias),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
-		sizeof(struct cpu_slot),                                                           \
-		FIELD(struct cpu_slot, current),                                                   \
-		FIELD(struct cpu_slot, remote_batch),                                              \
-		FIELD(struct cpu_slot, event),                                                     \
 		sizeof(struct slab_debug),                                                         \
 		FIELD(struct slab_debug, debug_flags),                                             \
 		FIELD(struct slab_debug, object_size),                                             \
@@ -159,9 +141,9 @@ extern struct slab_root slab_root;
 		TRACK_WHEN_BITS,                                                                   \
 		TRACK_CPU_BITS,                                                                    \
 		TRACK_NAME_BITS,                                                                   \
-		FIELD(struct depot, chunk),                                                        \
-		FIELD(struct depot, next),                                                         \
-		FIELD(struct depot, count),                                                        \
+		FIELD(struct stack_depot, chunk),                                                  \
+		FIELD(struct stack_depot, next),                                                   \
+		FIELD(struct stack_depot, count),                                                  \
 		sizeof(struct stack_record),                                                       \
 		FIELD(struct stack_record, signature),                                             \
 		FIELD(struct profile, period),                                                     \
@@ -176,11 +158,8 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, period),                                                \
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
-		FIELD(struct slab, links),                                                         \
 		FIELD(struct slab, next),                                                          \
 		FIELD(struct slab, large),                                                         \
-		FIELD(struct slab, waiting),                                                       \
-		CPU_SLAB_STACK,                                                                    \
 		FIELD(struct segment, mapped),                                                     \
 		FIELD(struct segment, red_zone),                                                   \
 		FIELD(struct segment, base),                                                       \
@@ -188,27 +167,12 @@ extern struct slab_root slab_root;
 		SEGMENT_MARKS,                                                                     \
 		SEGMENT_FAR_TABLES,                                                                \
 		SEGMENT_MARK_LARGE,                                                                \
-		CPU_ROW_START,                                                                     \
-		FIELD(struct cpu_lifo, obj),                                                       \
-		FIELD(struct cpu_slot, remote_batch_buf),                                          \
-		FIELD(struct cpu_slot, partial),                                                   \
-		FIELD(struct cpu_slot, handed_off),                                                \
-		FIELD(struct cpu_slot, closed),                                                    \
-		FIELD(struct cpu_slot, lock),                                                      \
 		FIELD(struct slab, prev),                                                          \
 		offsetof(struct slab_cache, node),                                                 \
 		sizeof(struct cache_node),                                                         \
 		FIELD(struct cache_node, lock),                                                    \
-		FIELD(struct cache_node, partial),                                                 \
-		FIELD(struct cache_node, sparse),                                                  \
 		FIELD(struct cache_node, debug),                                                   \
-		FIELD(struct cache_node, sort),                                                    \
-		FIELD(struct node_rest, profile),                                                  \
 		FIELD(struct cache_node, nr_slabs),                                                \
-		FIELD(struct cache_node, magazines),                                               \
-		FIELD(struct cache_node, rest),                                                    \
-		sizeof(struct node_rest),                                                          \
-		FIELD(struct node_rest, magazine),                                                 \
 		sizeof(struct magazine),                                                           \
 		FIELD(struct slab_cache, reserve),                                                 \
 		offsetof(struct cache_reserve, obj),                                               \
@@ -216,6 +180,45 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_process, started),                                               \
 		FIELD(struct slab_process, mark),                                                  \
 		sizeof(struct slab_process),                                                       \
+		FIELD(struct slab, shard),                                                         \
+		FIELD(struct slab, free),                                                          \
+		FIELD(struct slab, up),                                                            \
+		FIELD(struct slab, bucket),                                                        \
+		offsetof(struct slab, map),                                                        \
+		FIELD(struct slab_debug, size),                                                    \
+		FIELD(struct slab_debug, red_left),                                                \
+		FIELD(struct slab_debug, disabled),                                                \
+		CPU_ROW_SHIFT,                                                                     \
+		CPU_ARRAY_MAX,                                                                     \
+		CPU_AREA_ROWS_BEFORE,                                                              \
+		FIELD(struct cpu_array, stamp),                                                    \
+		FIELD(struct cpu_array, streak),                                                   \
+		FIELD(struct cpu_array, count),                                                    \
+		offsetof(struct cpu_array, obj),                                                   \
+		FIELD(struct slab_cache, own_arrays),                                              \
+		FIELD(struct slab_cache, short_arrays),                                            \
+		FIELD(struct slab_cache, rcu_arrays),                                              \
+		FIELD(struct slab_cache, shard),                                                   \
+		FIELD(struct slab_cache, had_debug_flags),                                         \
+		SHARD_BUCKETS,                                                                     \
+		sizeof(struct shard),                                                              \
+		FIELD(struct shard, lock),                                                         \
+		FIELD(struct shard, buckets),                                                      \
+		FIELD(struct shard, bucket),                                                       \
+		FIELD(struct shard, empty),                                                        \
+		FIELD(struct shard, empties),                                                      \
+		FIELD(struct shard, slabs),                                                        \
+		FIELD(struct shard, partial),                                                      \
+		FIELD(struct shard, room),                                                         \
+		FIELD(struct shard, used),                                                         \
+		FIELD(struct shard, event),                                                        \
+		FIELD(struct cache_node, profile),                                                 \
+		FIELD(struct cache_node, depot),                                                   \
+		FIELD(struct depot, full),                                                         \
+		FIELD(struct depot, objects),                                                      \
+		FIELD(struct depot, magazine),                                                     \
+		FIELD(struct magazine, count),                                                     \
+		offsetof(struct magazine, obj),                                                    \
 		sizeof(struct slab_root),                                                          \
 	}
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of the loaded caches: adds up the slabs of a scan, and the objects that CPUs hold.
+ * Statistics of the loaded caches: adds up the slabs of a scan, or the sums of shards, and the objects
+ * that CPUs and magazines hold.
  */
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "core/shard.h"
 #include "inspect/process.h"
 
-#define SLOTS_AT_ONCE 4u
+#define ROWS_AT_ONCE 16u
 
 static const uint64_t layout_flags[] = {SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER};
 
@@ -49,6 +51,22 @@ static void count_tagged(struct inspect_cache *cache, const struct inspect_slab 
 		cache->legacy[layout_index(seen->debug.debug_flags)]++;
 }
 
+static void count_place(struct slab_stats *stats, const struct inspect_slab *seen, unsigned node)
+{
+	const bool debug = seen->tagged && seen->slab.debug;
+
+	if (debug ? seen->used == seen->slab.initialized : seen->slab.bucket == SLAB_FULL) {
+		stats->full++;
+	} else if (debug ? !seen->is_legacy && !seen->guarded && !seen->debug.disabled
+			 : seen->slab.bucket < SLAB_EMPTY) {
+		stats->partial++;
+		stats->objects_partial += seen->used;
+		stats->node_partial[node]++;
+	} else if (!debug && seen->slab.bucket == SLAB_EMPTY) {
+		stats->empty++;
+	}
+}
+
 static void count_slab(struct inspection *in, struct inspect_cache *cache,
 		       const struct inspect_slab *seen, void *arg)
 {
@@ -66,101 +84,128 @@ static void count_slab(struct inspection *in, struct inspect_cache *cache,
 	stats->populated += seen->populated;
 	stats->node_slabs[node]++;
 	stats->node_objects[node] += seen->used;
-	if (slab->listed) {
-		stats->partial++;
-		stats->objects_partial += seen->used;
-		stats->node_partial[node]++;
-	} else if (seen->owner != CPU_NONE) {
-		stats->cpu_slabs++;
-	} else if (seen->tagged ? seen->used == slab->initialized
-				: !(slab->remote & REMOTE_OWNED)) {
-		stats->full++;
-	}
+	count_place(stats, seen, node);
 	if (seen->tagged)
 		count_tagged(cache, seen);
 }
 
-static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
+/* The number of objects in the arrays of all CPUs. */
+static int count_arrays(const struct inspection *in, const char *arrays, uint64_t *ret_sum)
 {
-	for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
-		stats->event[e] += slot->event[e];
-	stats->cpu_objects += cpu_word_count(slot->remote_batch);
-}
-
-/* Read a piece of the rows of n CPUs; `place` is its address in the row of CPU 0. */
-static int read_rows(const struct inspection *in, const char *place, unsigned cpu, unsigned n,
-		     size_t size, void *to)
-{
-	uint64_t first = (uintptr_t)place + ((uint64_t)cpu << CPU_AREA_SHIFT);
-
-	return inspect_read_pieces(in, first, size, (size_t)1 << CPU_AREA_SHIFT, n, to);
-}
-
-/* Read the counts of the LIFOs of n CPUs: each count is the first word of its LIFO. */
-static int read_lifo_counts(const struct inspection *in, const char *lifos, unsigned cpu,
-			    unsigned n, uint64_t *ret_sum)
-{
-	uint64_t count[SLOTS_AT_ONCE];
-	int error = read_rows(in, lifos, cpu, n, sizeof(count[0]), count);
+	uint64_t count[ROWS_AT_ONCE];
+	int error = 0;
 
 	*ret_sum = 0;
-	for (unsigned i = 0; !error && i < n; i++)
-		*ret_sum += count[i] <= CPU_LIFO_MAX ? count[i] : 0;
+	for (unsigned cpu = 0; cpu < in->cpus && !error; cpu += ROWS_AT_ONCE) {
+		const unsigned left = in->cpus - cpu, n = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+
+		error = inspect_read_pieces(in, inspect_array_row(arrays, cpu) + CPU_ARRAY_COUNT,
+					    sizeof(count[0]), (size_t)1 << CPU_ROW_SHIFT, n, count);
+		for (unsigned i = 0; i < n && !error; i++)
+			*ret_sum += inspect_array_count(in, count[i]);
+	}
 	return error;
 }
 
-/* Objects that wait for a grace period and are still in the LIFOs of CPUs. */
-static int count_waiting(const struct inspection *in, struct inspect_cache *cache)
+static int count_depots(const struct inspection *in, struct inspect_cache *cache,
+			uint64_t *ret_slabs)
 {
-	for (unsigned cpu = 0; cache->copy->rcu && cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
-		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
-		uint64_t sum;
-		int error = read_lifo_counts(in, cache->copy->rcu_lifos, cpu, n, &sum);
+	struct cache_node node;
+	int error = 0;
 
+	*ret_slabs = 0;
+	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
+		error = inspect_node(in, cache, n, &node);
 		if (error)
-			return error;
-		cache->stats.rcu_pending += sum;
+			break;
+		cache->stats.cpu_objects += node.depot.objects;
+		*ret_slabs += node.nr_slabs;
 	}
-	return 0;
+	return error;
 }
 
-static int count_slots(const struct inspection *in, struct inspect_cache *cache)
+/* What is free, but beside its slab. *ret_slabs: the number of the cache's slabs. */
+static int count_held(const struct inspection *in, struct inspect_cache *cache, uint64_t *ret_slabs)
 {
-	struct cpu_slot slot[SLOTS_AT_ONCE];
 	struct slab_stats *stats = &cache->stats;
-	uint64_t unused, sum;
+	uint64_t held, waiting = 0;
+	int error = count_arrays(in, cache->copy->own_arrays, &held);
 
-	for (unsigned cpu = 0; cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
-		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
-		int error = read_rows(in, cache->copy->cpu_slots, cpu, n, sizeof(slot[0]), slot);
+	if (!error && cache->copy->rcu)
+		error = count_arrays(in, cache->copy->rcu_arrays, &waiting);
+	stats->cpu_objects += held;
+	stats->rcu_pending += waiting;
+	return error ? error : count_depots(in, cache, ret_slabs);
+}
 
-		if (!error)
-			error = read_lifo_counts(in, cache->copy->cpu_lifos, cpu, n, &sum);
+static int count_events(const struct inspection *in, struct inspect_cache *cache,
+			struct cache_sums *ret_sums)
+{
+	struct shard shard;
+	int error = 0;
+
+	*ret_sums = (struct cache_sums){.slabs = 0};
+	for (unsigned i = 0; i < inspect_shards(in) && !error; i++) {
+		error = inspect_shard(in, cache, i, &shard);
 		if (error)
-			return error;
-		for (unsigned i = 0; i < n; i++)
-			count_slot(stats, &slot[i]);
-		stats->cpu_objects += sum;
+			break;
+		for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
+			cache->stats.event[e] += shard.event[e];
+		ret_sums->slabs += shard.slabs;
+		ret_sums->partial += shard.partial;
+		ret_sums->empty += shard.empties;
+		ret_sums->room += shard.room;
+		ret_sums->used += shard.used;
 	}
-	stats->cpu_objects += cache->copy->in_magazines;
-	/* Objects that CPUs hold and those of the reserve are not in use by the application. */
-	unused = stats->cpu_objects + stats->reserve_left;
+	return error;
+}
+
+/* Objects that CPUs hold and those of the reserve are not in use by the application. */
+static void subtract_unused(struct slab_stats *stats)
+{
+	const uint64_t unused = stats->cpu_objects + stats->reserve_left;
+
 	stats->objects -= unused < stats->objects ? unused : stats->objects;
+}
+
+int inspect_sum(const struct inspection *in, struct inspect_cache *cache, bool *ret_whole)
+{
+	struct slab_stats *stats = &cache->stats;
+	struct cache_sums sums;
+	uint64_t slabs = 0;
+	int error = count_held(in, cache, &slabs);
+
+	if (!error)
+		error = count_events(in, cache, &sums);
+	if (error)
+		return error;
+	*ret_whole = slabs == sums.slabs && !cache->copy->had_debug_flags;
+	stats->slabs = slabs;
+	stats->partial = sums.partial;
+	stats->empty = sums.empty;
+	stats->full = slabs > sums.partial + sums.empty ? slabs - sums.partial - sums.empty : 0;
+	stats->objects = sums.used;
+	stats->total_objects = sums.room;
+	subtract_unused(stats);
 	return 0;
 }
 
 int inspect_count(struct inspection *in)
 {
+	struct cache_sums sums;
+	uint64_t slabs;
 	int error;
 
 	in->slab_bytes = 0;
 	in->populated_bytes = 0;
-	in->slot_bytes = cpu_area_bytes(in->slot_areas, in->cpus);
-	in->metadata_bytes = in->slot_bytes + in->pages.metadata_bytes;
+	in->array_bytes = cpu_area_bytes(in->areas, in->cpus);
+	in->metadata_bytes = in->array_bytes + in->pages.metadata_bytes;
 	error = inspect_each_slab(in, count_slab, NULL);
-	for (size_t i = 0; i < in->count && !error; i++)
-		error = count_slots(in, &in->caches[i]);
-	for (size_t i = 0; i < in->count && !error; i++)
-		error = count_waiting(in, &in->caches[i]);
+	for (size_t i = 0; i < in->count && !error; i++) {
+		error = count_held(in, &in->caches[i], &slabs);
+		if (!error)
+			error = count_events(in, &in->caches[i], &sums);
+		subtract_unused(&in->caches[i].stats);
+	}
 	return error;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Validation of slabs: freelists, and the bytes of debug slabs. verify_lists.c checks the lists that
+/* Validation of slabs: maps of free objects, and the bytes of debug slabs. verify_lists.c checks the lists that
  * slabs are on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <slab/debug.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "debug/damage.h"
@@ -23,8 +24,8 @@
 struct verify {
 	struct inspection *in;
 	struct verify_counts counts;
-	struct verify_lists lists;
 	char *memory; /* a copy of the slab's memory */
+	struct verify_lists *lists; /* behind that memory: they are large */
 	char *side; /* a copy of its struct slab_debug and records */
 	size_t side_room;
 	see_problem *fn;
@@ -48,35 +49,38 @@ static void describe_slab(struct bug_info *bug, const struct inspect_slab *seen)
 	bug->used = seen->used;
 }
 
-static void tell_of_list(struct verify *verify, const struct inspect_cache *cache,
-			 const struct inspect_slab *seen, const char *reason, unsigned n,
-			 const char *what)
+static void tell_of_map(struct verify *verify, const struct inspect_cache *cache,
+			const struct inspect_slab *seen, const char *reason, const char *note)
 {
 	struct bug_info bug;
 
 	bug_info_begin(&bug, SLAB_PROBLEM_FREELIST, cache->copy->name, "%s", reason);
 	describe_slab(&bug, seen);
-	bug_info_note(&bug, "%u %s", n, what);
+	bug_info_note(&bug, "%s", note);
 	tell(verify, &bug);
 }
 
-static void check_lists_of(struct verify *verify, const struct inspect_cache *cache,
-			   const struct inspect_objects *seen)
+static void tell_of_sizes(struct verify *verify, const struct inspect_cache *cache,
+			  const struct inspect_slab *seen)
 {
-	const struct list_faults *faults = &seen->faults;
+	tell_of_map(verify, cache, seen, "Slab descriptor corrupt",
+		    "its objects do not fit its sizes");
+}
 
-	if (!seen->count)
-		tell_of_list(verify, cache, seen->slab, "Slab descriptor corrupt",
-			     seen->slab->slab.objects, "objects do not fit its sizes");
-	else if (faults->entries)
-		tell_of_list(verify, cache, seen->slab, "Freechain corrupt", faults->entries,
-			     "of its entries lead to no object, or to one twice");
-	else if (faults->counts)
-		tell_of_list(verify, cache, seen->slab, "Wrong object count", faults->counts,
-			     "of its freelists have another length than their counts say");
-	if (faults->held)
-		tell_of_list(verify, cache, seen->slab, "Object held twice", faults->held,
-			     "objects that CPUs hold are free, held twice, or no objects");
+static void check_map(struct verify *verify, const struct inspect_cache *cache,
+		      const struct inspect_objects *seen)
+{
+	char note[96];
+
+	if (seen->fault) {
+		snprintf(note, sizeof(note), "The slab is inconsistent: %s", seen->fault);
+		tell_of_map(verify, cache, seen->slab, "Map of free objects corrupt", note);
+	}
+	if (!seen->held_wrongly)
+		return;
+	snprintf(note, sizeof(note), "Objects that CPUs hold, but are free, held twice or none: %u",
+		 seen->held_wrongly);
+	tell_of_map(verify, cache, seen->slab, "Object held twice", note);
 }
 
 /* --- debug slabs --------------------------------------------------------------------------- */
@@ -85,14 +89,14 @@ static void check_lists_of(struct verify *verify, const struct inspect_cache *ca
 static bool is_plausible(const struct inspect_slab *seen)
 {
 	const struct slab_debug *debug = &seen->debug;
-	const uint64_t size = (uint64_t)seen->slab.cpu.size8 * 8;
+	const uint64_t size = seen->size;
 	uint64_t stride = sizeof(struct debug_object);
 
 	if (debug->debug_flags & SLAB_STORE_USER)
 		stride += 2 * sizeof(struct track);
 	if (debug->copies)
 		stride += debug->object_size;
-	return seen->bytes <= SLAB_BYTES_MAX && seen->side <= SIDE_BYTES_MAX &&
+	return seen->bytes <= SLAB_BYTES_MAX && seen->side <= SIDE_BYTES_MAX && size &&
 	       debug->object_size && debug->object_size <= debug->inuse &&
 	       (uint64_t)debug->red_left + debug->inuse <= size && debug->stride >= stride &&
 	       debug->stride % sizeof(uint64_t) == 0 &&
@@ -160,10 +164,10 @@ static void check_copy(struct verify *verify, struct inspect_cache *cache,
 		       const struct inspect_slab *seen)
 {
 	struct copied copied = {verify, seen};
-	struct slab slab = seen->slab;
+	struct slab slab = seen->slab; /* without a map, which debug slabs have not */
 
-	slab.cpu.base = verify->memory;
-	slab.cpu.user = (const void *)((uintptr_t)cache->copy | SLAB_TAG_DEBUG);
+	slab.base = verify->memory;
+	slab.user = (const void *)((uintptr_t)cache->copy | SLAB_TAG_DEBUG);
 	slab.debug = (struct slab_debug *)verify->side;
 	memcpy(slab.debug, &seen->debug, sizeof(seen->debug));
 	debug_check_copy(cache->copy, &slab, tell_of_copy, &copied);
@@ -175,8 +179,7 @@ static void check_debug(struct verify *verify, struct inspect_cache *cache,
 	int error;
 
 	if (!is_plausible(seen)) {
-		tell_of_list(verify, cache, seen, "Slab descriptor corrupt", seen->slab.objects,
-			     "objects do not fit its sizes");
+		tell_of_sizes(verify, cache, seen);
 		return;
 	}
 	error = read_side(verify, seen);
@@ -190,25 +193,6 @@ static void check_debug(struct verify *verify, struct inspect_cache *cache,
 		check_copy(verify, cache, seen);
 }
 
-/* A legacy slab has nothing but the states of its objects and their count. Objects that CPUs hold are in
- * use to it. */
-static void check_legacy(struct verify *verify, const struct inspect_cache *cache,
-			 const struct inspect_objects *seen)
-{
-	unsigned counted = 0;
-	struct bug_info bug;
-
-	for (unsigned i = 0; i < seen->count; i++)
-		counted += seen->state[i] != SEEN_FREE && seen->state[i] != SEEN_FRESH;
-	if (counted == seen->slab->used)
-		return;
-	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, cache->copy->name,
-		       "Wrong object count. Counter is %u but counted were %u", seen->slab->used,
-		       counted);
-	describe_slab(&bug, seen->slab);
-	tell(verify, &bug);
-}
-
 /* --- all slabs ----------------------------------------------------------------------------- */
 
 static void check_slab(struct inspection *in, struct inspect_cache *cache,
@@ -218,21 +202,20 @@ static void check_slab(struct inspection *in, struct inspect_cache *cache,
 	const struct inspect_slab *slab = seen->slab;
 
 	(void)in;
-	verify_lists_count(&verify->lists, slab);
-	if (slab->tagged && verify_node_is_locked(&verify->lists, slab->slab.node)) {
+	verify_lists_count(verify->lists, slab);
+	if (verify_is_locked(verify->lists, slab)) {
 		verify->counts.left_out++;
 		return;
 	}
 	verify->counts.slabs++;
 	if (verify->error)
 		return;
-	check_lists_of(verify, cache, seen);
-	if (!seen->count || !slab->tagged)
-		return;
-	if (slab->slab.debug)
-		check_debug(verify, cache, slab);
+	if (!seen->count)
+		tell_of_sizes(verify, cache, slab);
 	else
-		check_legacy(verify, cache, seen);
+		check_map(verify, cache, seen);
+	if (seen->count && slab->tagged && slab->slab.debug)
+		check_debug(verify, cache, slab);
 }
 
 static void tell_of_strays(struct verify *verify, const struct inspect_cache *cache, size_t strays)
@@ -240,7 +223,7 @@ static void tell_of_strays(struct verify *verify, const struct inspect_cache *ca
 	struct bug_info bug;
 
 	bug_info_begin(&bug, SLAB_PROBLEM_FREELIST, cache->copy->name,
-		       "%zu objects that CPUs hold lie in no slab of the cache", strays);
+		       "Objects that CPUs hold, but lie in no slab of the cache: %zu", strays);
 	tell(verify, &bug);
 }
 
@@ -253,7 +236,7 @@ static int check_cache(struct verify *verify)
 {
 	struct inspection *in = verify->in;
 	size_t strays = 0;
-	int error = verify_lists_begin(&verify->lists, in);
+	int error = verify_lists_begin(verify->lists, in);
 
 	if (!error)
 		error = inspect_each_objects(in, check_slab, verify, &strays);
@@ -262,24 +245,26 @@ static int check_cache(struct verify *verify)
 	if (!error && strays)
 		tell_of_strays(verify, &in->caches[0], strays);
 	if (!error)
-		error = verify_lists_end(&verify->lists, tell_list, verify);
-	verify->counts.locked = verify->lists.locked;
+		error = verify_lists_end(verify->lists, tell_list, verify);
+	verify->counts.locked = verify->lists->locked;
 	return error;
 }
 
 int inspect_verify(struct inspection *in, see_problem *fn, void *arg,
 		   struct verify_counts *ret_counts)
 {
+	const size_t bytes = SLAB_BYTES_MAX + os_pages(sizeof(struct verify_lists));
 	struct verify verify = {.in = in, .fn = fn, .arg = arg};
 	int error;
 
-	verify.memory = os_map(SLAB_BYTES_MAX, 1);
+	verify.memory = os_map(bytes, 1);
 	if (!verify.memory)
 		return -ENOMEM;
+	verify.lists = (struct verify_lists *)(verify.memory + SLAB_BYTES_MAX);
 	error = check_cache(&verify);
 	if (verify.side_room)
 		os_unmap(verify.side, verify.side_room);
-	os_unmap(verify.memory, SLAB_BYTES_MAX);
+	os_unmap(verify.memory, bytes);
 	*ret_counts = verify.counts;
 	return error;
 }

@@ -2,7 +2,7 @@
 /*
  * Validation of a process that does not take part: a core file, or a process that stands still. It
  * checks what slab_cache_validate() checks, and what only a process that stands still shows: the lists
- * of nodes and CPUs.
+ * of nodes and shards.
  *
  * A thread may have stopped in the middle of a change. What it was changing is under a lock that it
  * holds; that is left out and counted.
@@ -19,8 +19,8 @@ typedef void see_problem(const struct bug_info *bug, void *arg);
 struct verify_counts {
 	long problems;
 	unsigned slabs;     /* that were checked */
-	unsigned left_out;  /* debug slabs of a node whose lock is taken */
-	unsigned locked;    /* nodes and CPUs whose lists are left out */
+	unsigned left_out;  /* slabs of a node or shard whose lock is taken */
+	unsigned locked;    /* nodes and shards whose lists are left out */
 };
 
 /* inspect_verify: validate the only loaded cache. Returns 0, -EFAULT or -ENOMEM. */

@@ -4,8 +4,10 @@
  * they are on it; the first that does not is a problem, and what lies behind it is not looked at.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
+#include "core/shard.h"
 #include "inspect/verify_lists.h"
 #include "inspect/walk.h"
 
@@ -25,35 +27,59 @@ static bool is_locked(const pthread_mutex_t *mutex)
 	return words != 0;
 }
 
-bool verify_node_is_locked(const struct verify_lists *lists, unsigned node)
+/* The number of a slab's shard; NO_SHARD: it has none of this cache. */
+#define NO_SHARD UINT_MAX
+static unsigned shard_of(const struct verify_lists *lists, const struct slab *slab)
 {
-	return node < lists->in->process.nodes && lists->node[node].locked;
+	const uint64_t into = (uintptr_t)slab->shard - (uintptr_t)lists->in->caches[0].copy->shard;
+	const uint64_t number = into / sizeof(struct shard);
+
+	return into % sizeof(struct shard) == 0 && number < inspect_shards(lists->in)
+		       ? (unsigned)number
+		       : NO_SHARD;
+}
+
+bool verify_is_locked(const struct verify_lists *lists, const struct inspect_slab *slab)
+{
+	const unsigned shard = shard_of(lists, &slab->slab), node = slab->slab.node;
+
+	if (shard != NO_SHARD)
+		return lists->shard[shard].locked;
+	return slab->tagged && node < lists->in->process.nodes && lists->node[node].locked;
 }
 
 int verify_lists_begin(struct verify_lists *lists, struct inspection *in)
 {
+	const struct inspect_cache *cache = &in->caches[0];
+	struct cache_node node;
+	struct shard shard;
 	int error = 0;
 
 	*lists = (struct verify_lists){.in = in};
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
-		struct cache_node node;
-
-		error = inspect_node(in, &in->caches[0], n, &node);
-		if (error)
-			return error;
-		lists->node[n].locked = is_locked(&node.lock);
-		lists->node[n].sorting = node.sort != 0;
+		error = inspect_node(in, cache, n, &node);
+		lists->node[n].locked = !error && is_locked(&node.lock);
 		lists->locked += lists->node[n].locked;
+	}
+	for (unsigned n = 0; n < inspect_shards(in) && !error; n++) {
+		error = inspect_shard(in, cache, n, &shard);
+		lists->shard[n].locked = !error && shard.lock.word != CPU_LOCK_FREE;
+		lists->locked += lists->shard[n].locked;
 	}
 	return error;
 }
 
 void verify_lists_count(struct verify_lists *lists, const struct inspect_slab *slab)
 {
-	if (slab->slab.node >= lists->in->process.nodes)
+	const unsigned shard = shard_of(lists, &slab->slab), bucket = slab->slab.bucket;
+
+	if (slab->slab.node < lists->in->process.nodes)
+		lists->node[slab->slab.node].slabs++;
+	if (shard == NO_SHARD)
 		return;
-	lists->node[slab->slab.node].slabs++;
-	lists->node[slab->slab.node].listed += slab->slab.listed;
+	lists->shard[shard].slabs++;
+	lists->shard[shard].partial += bucket < SHARD_BUCKETS;
+	lists->shard[shard].empty += bucket == SLAB_EMPTY;
 }
 
 static const char *name_of(const struct check *check)
@@ -65,7 +91,7 @@ static const char *name_of(const struct check *check)
 
 static bool is_slab_of(const struct check *check, const struct slab *slab)
 {
-	return ((uintptr_t)slab->cpu.user & ~SLAB_TAGS) == check->cache->address;
+	return ((uintptr_t)slab->user & ~SLAB_TAGS) == check->cache->address;
 }
 
 static void tell_of_slab(const struct check *check, const char *list, unsigned number,
@@ -85,30 +111,38 @@ static bool read_slab(const struct check *check, uint64_t address, struct slab *
 	       inspect_read(check->lists->in, address, sizeof(*slab), slab) == 0;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------- */
+/* --- one list --------------------------------------------------------------------------------- */
 
-/* Why a slab cannot be on this list of a node; NULL: it can. */
-static const char *why_not_listed(const struct check *check, const struct slab *slab, unsigned node,
-				  uint64_t before)
+/* A list, and what its slabs say. */
+struct list {
+	const char *name;
+	unsigned number; /* of the shard or node */
+	uint64_t shard; /* 0: a list of debug slabs */
+	unsigned bucket;
+};
+
+/* Why a slab cannot be on this list; NULL: it can. */
+static const char *why_not_listed(const struct check *check, const struct list *list,
+				  const struct slab *slab, uint64_t before)
 {
 	if (!is_slab_of(check, slab))
 		return "is not of this cache";
-	if (slab->node != node)
-		return "is of another node";
-	if (!slab->listed)
-		return "is not marked as listed";
+	if ((uintptr_t)slab->shard != list->shard)
+		return "is of another shard";
+	if (list->shard ? slab->bucket != list->bucket : slab->node != list->number)
+		return "does not say that it is on it";
 	if ((uintptr_t)slab->prev != before)
 		return "does not lead back to the slab before it";
 	return NULL;
 }
 
-static void check_list(const struct check *check, const struct node_list *list, unsigned n,
-		       const char *name, bool counts)
+/* The number of slabs on a list. */
+static unsigned check_list(const struct check *check, const struct list *list,
+			   const struct slab *first)
 {
-	uint64_t address = (uintptr_t)list->slabs.first, before = 0;
+	uint64_t address = (uintptr_t)first, before = 0;
 	struct walk walk = {.remembered = 0};
 	unsigned counted = 0;
-	struct bug_info bug;
 
 	for (; address; counted++) {
 		struct slab slab;
@@ -117,126 +151,82 @@ static void check_list(const struct check *check, const struct node_list *list, 
 		if (goes_round(&walk, address))
 			why = "is on it twice";
 		else if (read_slab(check, address, &slab))
-			why = why_not_listed(check, &slab, n, before);
+			why = why_not_listed(check, list, &slab, before);
 		if (why) {
-			tell_of_slab(check, name, n, address, why);
-			return;
+			tell_of_slab(check, list->name, list->number, address, why);
+			break;
 		}
 		before = address;
 		address = (uintptr_t)slab.next;
 	}
-	check->lists->node[n].counted += counted;
-	if (!counts || counted == list->count)
-		return;
-	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check),
-		       "%u partial slabs counted but counter=%u", counted, list->count);
-	bug_info_note(&bug, "%s %u", name, n);
+	return counted;
+}
+
+static void tell_of_count(const struct check *check, const char *what, const char *place,
+			  unsigned number, unsigned counted, unsigned counter)
+{
+	struct bug_info bug;
+
+	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check), "%u %s counted but counter=%u",
+		       counted, what, counter);
+	bug_info_note(&bug, "%s %u", place, number);
 	check->fn(&bug, check->arg);
 }
 
-static void check_totals(const struct check *check, unsigned n, unsigned nr_slabs)
-{
-	const struct verify_node *node = &check->lists->node[n];
-	struct bug_info bug;
+/* --- shards and nodes ------------------------------------------------------------------------- */
 
-	if (!node->sorting && node->listed != node->counted) {
-		bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check),
-			       "%u slabs are marked as listed but %u are on lists", node->listed,
-			       node->counted);
-		bug_info_note(&bug, "Node %u", n);
-		check->fn(&bug, check->arg);
+static void check_counts(const struct check *check, unsigned number, const char *what,
+			 unsigned counter, unsigned scanned, unsigned listed)
+{
+	if (listed != counter)
+		tell_of_count(check, what, "Lists of shard", number, listed, counter);
+	if (scanned != counter)
+		tell_of_count(check, what, "Shard", number, scanned, counter);
+}
+
+static int check_shard(const struct check *check, unsigned number)
+{
+	const struct verify_shard *scanned = &check->lists->shard[number];
+	struct list list = {"List of shard", number,
+			    (uintptr_t)(check->cache->copy->shard + number), 0};
+	unsigned partial = 0, empty;
+	struct shard shard;
+	int error = inspect_shard(check->lists->in, check->cache, number, &shard);
+
+	if (error || scanned->locked)
+		return error;
+	for (; list.bucket < SHARD_BUCKETS; list.bucket++) {
+		const struct slab *first = shard.bucket[list.bucket];
+
+		partial += check_list(check, &list, first);
+		if ((first != NULL) != (shard.buckets >> list.bucket & 1))
+			tell_of_slab(check, list.name, number, (uintptr_t)first,
+				     "is first, against the shard's mask of lists");
 	}
-	/* A slab is counted before it names its cache, and while it is being released. */
-	if (node->slabs > nr_slabs) {
-		bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check),
-			       "%u slabs counted but counter=%u", node->slabs, nr_slabs);
-		bug_info_note(&bug, "Node %u", n);
-		check->fn(&bug, check->arg);
-	}
+	list.bucket = SLAB_EMPTY;
+	empty = check_list(check, &list, shard.empty);
+	check_counts(check, number, "partial slabs", shard.partial, scanned->partial, partial);
+	check_counts(check, number, "empty slabs", shard.empties, scanned->empty, empty);
+	if (scanned->slabs != shard.slabs)
+		tell_of_count(check, "slabs", "Shard", number, scanned->slabs, shard.slabs);
+	return 0;
 }
 
 static int check_node(const struct check *check, unsigned n)
 {
-	const struct inspection *in = check->lists->in;
+	const struct verify_node *scanned = &check->lists->node[n];
 	struct cache_node node;
-	struct node_list profile;
-	int error = inspect_node(in, check->cache, n, &node);
+	int error = inspect_node(check->lists->in, check->cache, n, &node);
 
-	if (error || check->lists->node[n].locked)
+	if (error || scanned->locked)
 		return error;
-	error = inspect_read(in, (uintptr_t)node.rest + offsetof(struct node_rest, profile),
-			     sizeof(profile), &profile);
-	if (error)
-		return error;
-	check_list(check, &node.partial, n, "Partial list of node", true);
-	check_list(check, &node.sparse, n, "Sparse list of node", true);
-	check_list(check, &node.debug, n, "List of debug slabs of node", false);
-	check_list(check, &profile, n, "List of sampled slabs of node", false);
-	check_totals(check, n, node.nr_slabs);
-	return 0;
-}
-
-/* --- CPUs --------------------------------------------------------------------------------------- */
-
-static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
-{
-	return in->links ? (uint32_t)(slab->freelist.local >> 32) : (uint32_t)slab->cpu.owner;
-}
-
-/* Follow a list of slabs of a CPU, which all must be its own. */
-static void check_owned(const struct check *check, uint64_t address, unsigned cpu, const char *name)
-{
-	struct walk walk = {.remembered = 0};
-	struct slab slab;
-
-	for (; address; address = slab.cpu.next & CPU_WORD_POINTER) {
-		const char *why = "cannot be read";
-
-		if (goes_round(&walk, address))
-			why = "is on it twice";
-		else if (read_slab(check, address, &slab))
-			why = !is_slab_of(check, &slab) ? "is not of this cache"
-			      : owner_of(check->lists->in, &slab) != cpu
-				      ? "is not owned by this CPU"
-				      : NULL;
-		if (why) {
-			tell_of_slab(check, name, cpu, address, why);
-			return;
-		}
-	}
-}
-
-static void check_current(const struct check *check, const struct cpu_slot *slot, unsigned cpu)
-{
-	const uint64_t address = (uintptr_t)slot->current;
-	struct slab slab;
-
-	if (!address)
-		return;
-	if (!read_slab(check, address, &slab) || !is_slab_of(check, &slab))
-		tell_of_slab(check, "Current slab of CPU", cpu, address, "is not of this cache");
-	else if (owner_of(check->lists->in, &slab) != cpu)
-		tell_of_slab(check, "Current slab of CPU", cpu, address,
-			     "is not owned by this CPU");
-}
-
-static int check_cpu(const struct check *check, unsigned cpu)
-{
-	const uint64_t at =
-		(uintptr_t)check->cache->copy->cpu_slots + ((uint64_t)cpu << CPU_AREA_SHIFT);
-	struct cpu_slot slot;
-	int error = inspect_read(check->lists->in, at, sizeof(slot), &slot);
-
-	if (error)
-		return error;
-	/* A thread takes the slabs of this CPU, or is in a section of it. */
-	if (slot.closed || slot.lock) {
-		check->lists->locked++;
-		return 0;
-	}
-	check_current(check, &slot, cpu);
-	check_owned(check, slot.partial & CPU_WORD_POINTER, cpu, "Partial list of CPU");
-	check_owned(check, slot.handed_off & CPU_WORD_POINTER, cpu, "Handed-off slabs of CPU");
+	check_list(check, &(struct list){.name = "List of debug slabs of node", .number = n},
+		   node.debug.slabs.first);
+	check_list(check, &(struct list){.name = "List of sampled slabs of node", .number = n},
+		   node.profile.slabs.first);
+	/* A slab is counted before it names its cache, and while it is being released. */
+	if (scanned->slabs > node.nr_slabs)
+		tell_of_count(check, "slabs", "Node", n, scanned->slabs, node.nr_slabs);
 	return 0;
 }
 
@@ -247,7 +237,7 @@ int verify_lists_end(struct verify_lists *lists, see_problem *fn, void *arg)
 
 	for (unsigned n = 0; n < lists->in->process.nodes && !error; n++)
 		error = check_node(&check, n);
-	for (unsigned cpu = 0; cpu < lists->in->cpus && !error; cpu++)
-		error = check_cpu(&check, cpu);
+	for (unsigned n = 0; n < inspect_shards(lists->in) && !error; n++)
+		error = check_shard(&check, n);
 	return error;
 }

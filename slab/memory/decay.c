@@ -5,31 +5,29 @@
  * A *pass* of maintenance runs four times in a decay time. The number of a pass is its epoch.
  * A pass returns memory that was idle for a decay time:
  *
- *   slabs of CPUs       A pass revokes them (cache_revoke()) when no CPU used the cache since
- *                       the last pass, and lists them as idle since that use. It revokes the
- *                       slabs of a busy cache once in a decay time: the CPU soon owns the
- *                       slabs again that it works on, and slabs that it kept since a peak
- *                       stay listed
- *   listed slabs        A slab gets the epoch of the pass that finds it on its node's list.
- *                       It loses this epoch when a thread allocates from it
- *                       (decay_begin_use()). A pass isolates the slabs whose decay time is
- *                       over. Empty ones go to the page layer, even below min_partial. The
- *                       others return the pages without objects in use, and count as
- *                       *purged* until an object is freed into them
- *   free slabs          A free slab of the page layer has the epoch of the pass after its
- *                       free, or an older epoch that it had as a listed slab (segment.c)
+ *   arrays of CPUs      A pass closes and empties them (percpu/closing.h) when no CPU used the
+ *                       cache since the last pass, and returns the pages of long ones. It
+ *                       empties the arrays of a busy cache once in a decay time, so that
+ *                       what one of its CPUs kept since a peak comes back
+ *   empty slabs         A pass releases those that the cache did not need since the last pass,
+ *                       but for min_partial (cache_tick()), and all whose decay time is over
+ *   partial slabs       A slab gets the epoch of the pass that finds it on a list; if the cache is
+ *                       idle, the epoch of its last use. It loses this epoch when a thread
+ *                       allocates from it. A pass takes the slabs whose decay time is over off
+ *                       the lists, returns their pages without objects in use, and lists them
+ *                       again. They count as *purged* until an object is freed into them
+ *   free units          The free units of the page layer have the epoch of the pass after their
+ *                       free, or an older epoch that their slab had (segment_decay())
  *
  * A slab that is allocated from and freed into alternately is never idle and keeps its memory.
  *
- * Pages within slabs. After slab_collect(), the free objects of an isolated slab are on its own
- * freelist. No thread allocates from the slab, and a thread that frees into it does not write
- * to the objects. Objects in a LIFO, in a remote batch, or waiting for a grace period are not on
- * the freelist and count as in use. So a page can be returned if all its objects are
- * on the freelist or were never initialized. Its contents are lost. Slabs of caches with a
- * constructor or destructor, and of type-safe caches, therefore keep their pages. Zeroed
- * objects (SLAB_ZERO=free) are zero on a fresh page, too. unbacked[] records returned pages for
- * the statistics alone; a page fault brings them back. Afterwards the freelist has objects on
- * backed pages first.
+ * Pages within slabs. No thread allocates from a slab that is off the lists, and a thread that frees
+ * into it only sets bits. So a page can be returned if the bit of each of its objects is set, or they
+ * were never initialized. Objects in arrays and magazines, or waiting for a grace period, have no bit
+ * set and count as in use. The contents of a returned page are lost. Slabs of caches with a constructor
+ * or destructor, and of type-safe caches, therefore keep their pages. Zeroed objects (SLAB_ZERO=free)
+ * are zero on a fresh page, too. `unbacked` counts returned pages for the statistics alone; a page
+ * fault brings them back.
  *
  * Huge pages. Where the system always uses transparent huge pages ("always"), returning a part
  * of a huge page breaks it up for good. A pass does that only if at least half of the huge page
@@ -37,9 +35,9 @@
  *
  * When passes run. The timer of the control thread runs them, or slab_maintain(), or
  * slab_control_dispatch(). Slow paths set a flag (idle_kick()). Passes end when the flag was not
- * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has revoked the
- * slabs of CPUs (which sets the flag), and has returned free memory. After that, all LIFOs are
- * closed, and a CPU's first allocation or free takes a slow path, which sets the flag and starts
+ * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has emptied the
+ * arrays of CPUs (which sets the flag), and has returned free memory. After that, all arrays are
+ * empty, and a CPU's first allocation or free takes a slow path, which sets the flag and starts
  * the timer again. So an idle process is never woken. A thread sets the flag after its operation;
  * even if the thread is delayed in between, passes go on for longer than a decay time. The child
  * of a fork has no control thread. Its first slow path starts one (server.c), and passes go on. A
@@ -48,38 +46,43 @@
  * slow paths run the passes that are due (maintain.c).
  *
  * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
- * returns pages (isolated.h); it pins the caches that it visits (registry.h).
+ * returns pages (core/flush_lock.h); it pins the caches that it visits (registry.h).
  */
 #include "memory/decay.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/probe.h"
 #include "base/signals.h"
-#include "base/clock.h"
-#include "base/options.h"
-#include "core/free_map.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/lifo_length.h"
-#include "percpu/magazines.h"
-#include "percpu/refill.h"
+#include "core/flush_lock.h"
+#include "core/init.h"
+#include "core/registry.h"
+#include "core/shard.h"
 #include "core/slab.h"
+#include "inject.h"
 #include "memory/growth.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/huge.h"
 #include "pages/idle.h"
 #include "pages/os.h"
-#include "pages/topology.h"
-#include "core/init.h"
-#include "core/registry.h"
+#include "percpu/closing.h"
+#include "percpu/length.h"
 
 #include <pthread.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
-#include <string.h>
+
+/* slab->idle_since of a purged slab is PURGED and the number of its free objects then: with more of
+ * them it may have more memory to return. */
+#define PURGED UINT32_C(0xffff0000)
+/* The most slabs that are off the lists for their pages: a part of a shard's, so that the walks over
+ * all of them take a time that is proportional to their number. */
+#define PURGE_LEAST 64u
+#define PURGE_MOST 1024u
+#define PURGE_PART 8u
 
 static uint32_t passing; /* atomic: a pass is running */
-static bool huge_pages;  /* atomic: the system always used huge pages when the last pass began */
+static bool huge_pages; /* atomic: the system always used huge pages when the last pass began */
 
 /* --- huge pages ---------------------------------------------------------------------- */
 
@@ -93,7 +96,7 @@ static size_t used_bytes(const struct slab *slab)
 {
 	unsigned objects = __atomic_load_n(&slab->objects, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(&slab->large, __ATOMIC_RELAXED))
+	if (slab_large(slab))
 		return slab_bytes(slab);
 	if (!slab_user(slab))
 		return 0;
@@ -104,7 +107,7 @@ static size_t used_bytes(const struct slab *slab)
 
 bool decay_would_waste(const struct slab *slab)
 {
-	char *huge = (char *)((uintptr_t)slab->cpu.base & ~(HUGE_PAGE - 1));
+	char *huge = (char *)((uintptr_t)slab->base & ~(HUGE_PAGE - 1));
 	size_t used = 0, bytes;
 
 	/* The first pages of a segment are inaccessible, so no huge page contains them. */
@@ -129,86 +132,50 @@ bool decay_may_discard(const struct slab *slab)
 
 /* --- pages within a slab ---------------------------------------------------------------- */
 
-/* Set the bits of a range of a slab; a unit has UNBACKED_BYTES. */
-static void set_units(uint64_t units[2], size_t first, size_t end)
+bool decay_is_unused(const struct slab *slab, size_t size, size_t from, size_t end)
 {
-	for (size_t unit = first; unit < end; unit++)
-		units[unit / 64] |= UINT64_C(1) << unit % 64;
+	const unsigned initialized = slab_initialized(slab);
+
+	for (size_t i = from / size; i < initialized && i * size < end; i++)
+		if (!slab_bit(slab, (unsigned)i))
+			return false;
+	return true;
 }
 
-void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2])
+/* Return the unused pages of a slab that is off the lists. Returns the bytes without memory, from all
+ * purges. */
+static size_t discard_pages(const struct slab *slab, size_t size)
 {
-	const size_t size = slab_size(slab), in_page = os_page_size() - 1;
+	const size_t page = os_page_size(), bytes = slab->populated;
+	size_t from = 0, end, gone = 0;
 
-	used[0] = used[1] = 0;
-	for (unsigned i = 0; i < slab_initialized(slab); i++)
-		if (!free_map_has(free_map, i))
-			set_units(used, (i * size & ~in_page) / UNBACKED_BYTES,
-				  os_pages((i + 1) * size) / UNBACKED_BYTES);
-}
+	for (; from < bytes; from = end) {
+		bool unused = decay_is_unused(slab, size, from, from + page);
 
-/* Return runs of unused pages to the OS, and set them in unbacked[]. Returns their bytes. */
-static size_t discard_pages(struct slab *slab, const uint64_t used[2])
-{
-	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
-	size_t units = slab->populated / UNBACKED_BYTES, bytes = 0, end;
-
-	for (size_t unit = 0; unit < units; unit = end) {
-		bool idle = !free_map_has(used, unit) && !free_map_has(slab->unbacked, unit);
-		size_t length;
-
-		for (end = unit + 1; end < units; end++)
-			if (idle !=
-			    (!free_map_has(used, end) && !free_map_has(slab->unbacked, end)))
+		for (end = from + page; end < bytes; end += page)
+			if (decay_is_unused(slab, size, end, end + page) != unused)
 				break;
-		length = (end - unit) * UNBACKED_BYTES;
-		if (idle && os_discard(slab->cpu.base + unit * UNBACKED_BYTES, length)) {
-			set_units(unbacked, unit, end);
-			bytes += length;
-		}
+		if (unused && os_discard(slab->base + from, end - from))
+			gone += end - from;
 	}
-	slab_set_unbacked(slab, unbacked[0], unbacked[1]);
-	return bytes;
-}
-
-/* Move free objects on unbacked pages to the bottom of the freelist. */
-static void put_unbacked_last(struct slab *slab)
-{
-	const size_t size = slab_size(slab);
-	uint64_t *free_map = free_map_lock();
-	uint16_t taken[CPU_BATCH_MAX];
-
-	slab_map_free(slab, free_map);
-	while (cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
-		;
-	for (int is_unbacked = 1; is_unbacked >= 0; is_unbacked--)
-		for (unsigned i = slab->initialized; i-- > 0;) {
-			uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
-
-			if (free_map_has(free_map, i) &&
-			    free_map_has(slab->unbacked, i * size / UNBACKED_BYTES) ==
-				    (bool)is_unbacked)
-				cpu_slab_put(&slab->cpu, 1, &offset8);
-		}
-	free_map_unlock();
+	return gone;
 }
 
 /*
  * Treat unbacked pages behind the last initialized object as never populated. The thread that
  * initializes objects there populates the pages in a batch, not with one page fault each.
  * Pages of free objects stay `populated`: allocations take these objects as they are. Memory
- * beyond `populated` is zero (large_calloc()).
+ * beyond `populated` is zero (large_calloc()). Returns the bytes of `gone` that are left.
  */
-static void forget_end(struct slab *slab)
+static size_t forget_end(struct slab *slab, size_t size, size_t gone)
 {
-	const size_t made = os_pages(slab_initialized(slab) * slab_size(slab)) / UNBACKED_BYTES;
-	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
-	size_t units = slab->populated / UNBACKED_BYTES;
+	const size_t made = os_pages(slab_initialized(slab) * size);
+	const size_t end = slab->populated;
 
-	for (; units > made && free_map_has(unbacked, units - 1); units--)
-		unbacked[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
-	slab_set_unbacked(slab, unbacked[0], unbacked[1]);
-	__atomic_store_n(&slab->populated, (uint32_t)(units * UNBACKED_BYTES), __ATOMIC_RELAXED);
+	if (made >= end || gone < end - made)
+		return gone;
+	__atomic_store_n(&slab->populated, (uint32_t)made, __ATOMIC_RELAXED);
+	return gone - (end - made);
 }
 
 /* Does the application rely on the contents of free objects? */
@@ -219,111 +186,136 @@ static bool keeps_contents(const struct slab_cache *cache)
 
 /* --- listed slabs -------------------------------------------------------------------------- */
 
-/* A walk over the listed slabs of one node, by a pass or by slab_trim(). */
+/* A walk over the listed slabs of a cache, by a pass or by slab_trim(). */
 struct visit {
 	struct slab_cache *cache;
-	unsigned node;
-	bool all;     /* also slabs whose decay time is not over */
+	bool all; /* also slabs whose decay time is not over */
 	uint32_t epoch;
+	uint32_t idle_from; /* the epoch of a slab that has none yet */
+	unsigned most; /* slabs to be purged in this round */
+	unsigned purging; /* those that are off the lists, neighbours on cache->purging */
+	struct slab *first; /* of these */
+	unsigned ripe; /* empty slabs of the shard whose decay time is over */
 	size_t bytes; /* returned to the OS */
 };
 
-/* Called under the node's lock. */
-static bool is_due(struct slab *slab, void *arg)
+static bool is_purged(const struct slab *slab)
 {
-	const struct visit *visit = arg;
-	bool freed_into = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED;
+	return slab->idle_since >= PURGED;
+}
 
-	if (slab->idle_since == IDLE_PURGED && !freed_into)
+/* With the shard's lock. */
+static bool is_due(const struct visit *visit, struct slab *slab)
+{
+	if (is_purged(slab) && (uint16_t)slab->idle_since == slab->free)
 		return false;
-	if (slab->idle_since == IDLE_PURGED || !slab->idle_since)
+	if (is_purged(slab))
 		slab_set_idle_since(slab, visit->epoch);
+	else if (!slab->idle_since)
+		slab_set_idle_since(slab, visit->idle_from);
 	return visit->all || decay_is_ripe(slab->idle_since, visit->epoch);
 }
 
-/* Return the unused pages of an isolated, collected slab. The caller holds no lock. Returns the
- * number of bytes returned. */
-static size_t give_pages(struct visit *visit, struct slab *slab)
-{
-	uint64_t used[2], *map;
-	bool may;
-
-	if (keeps_contents(visit->cache))
-		return 0;
-	map = free_map_lock();
-	may = !slab_map_free(slab, map);
-	if (may)
-		decay_used_pages(slab, map, used);
-	free_map_unlock();
-	return may ? discard_pages(slab, used) : 0;
-}
-
-/* Purge a slab that has objects in use. If a huge page should stay whole, the slab keeps its
- * pages and its idle time starts again. The freelist changes only under flush_lock, so the child
- * of a fork never finds it half rebuilt. */
-static void purge(struct visit *visit, struct slab *slab)
-{
-	bool may = visit->all || decay_may_discard(slab);
-	size_t bytes = may ? give_pages(visit, slab) : 0;
-
-	pthread_mutex_lock(&visit->cache->flush_lock);
-	if (bytes && !slab_options()->random)
-		put_unbacked_last(slab);
-	if (bytes)
-		forget_end(slab);
-	slab_set_idle_since(slab, may ? IDLE_PURGED : visit->epoch);
-	purge_end(visit->cache, slab);
-	pthread_mutex_unlock(&visit->cache->flush_lock);
-	visit->bytes += bytes;
-}
-
-/* The caller holds flush_lock; this function unlocks it while pages are returned. */
-static void purge_all(struct visit *visit, struct slab *const *slabs, unsigned count)
-{
-	uint64_t mask = signals_block();
-
-	for (unsigned i = 0; i < count; i++)
-		purge_begin(visit->cache, slabs[i]);
-	pthread_mutex_unlock(&visit->cache->flush_lock);
-	for (unsigned i = 0; i < count; i++)
-		purge(visit, slabs[i]);
-	pthread_mutex_lock(&visit->cache->flush_lock);
-	signals_restore(mask);
-}
-
-/* Release the empty slabs and purge the others. */
-static void look(struct slab *isolated, void *arg)
+static bool look(struct shard *shard, struct slab *slab, void *arg)
 {
 	struct visit *visit = arg;
-	struct slab *kept[ISOLATE_MAX], *empty = NULL, *next;
-	unsigned count = 0;
+	const bool is_empty = slab->bucket == SLAB_EMPTY;
 
-	for (; isolated; isolated = next) {
-		next = isolated->next;
-		slab_collect(isolated);
-		if (slab_is_empty(isolated)) {
-			isolated->next = empty;
-			empty = isolated;
-		} else {
-			kept[count++] = isolated;
-		}
+	if (!is_empty && keeps_contents(visit->cache))
+		return true;
+	if (!is_due(visit, slab))
+		return true;
+	if (is_empty) {
+		visit->ripe++;
+		return true;
 	}
-	node_release(visit->cache, empty);
-	if (count)
-		purge_all(visit, kept, count);
+	slab_take_off(shard, slab);
+	purge_begin(visit->cache, slab);
+	if (!visit->purging)
+		visit->first = slab;
+	return ++visit->purging < visit->most;
 }
 
-static void visit_node(struct visit *visit)
+/* Returns the number of bytes. */
+static size_t give_pages(const struct slab_cache *cache, struct slab *slab)
 {
-	list_walk(&(struct list_walk){
-		.cache = visit->cache,
-		.node = visit->node,
-		/* While another thread defragments the cache, leave its sparse slabs alone. */
-		.sparse = !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED),
-		.wants = is_due,
-		.look = look,
-		.arg = visit,
-	});
+	const size_t before = slab_held(slab), gone = discard_pages(slab, cache->size);
+	size_t left;
+
+	if (gone <= slab->unbacked * UNBACKED_BYTES)
+		return 0;
+	left = forget_end(slab, cache->size, gone);
+	__atomic_store_n(&slab->unbacked, (uint16_t)(left / UNBACKED_BYTES), __ATOMIC_RELAXED);
+	return before - slab_held(slab);
+}
+
+/* Return the unused pages of a slab, with no lock held, and list it again. If a huge page should stay
+ * whole, the slab keeps its pages and its idle time starts again. */
+static void purge(struct visit *visit, struct slab *slab)
+{
+	struct slab_cache *cache = visit->cache;
+	const bool may = visit->all || decay_may_discard(slab);
+	const unsigned free = slab_free_count(slab);
+
+	if (may)
+		visit->bytes += give_pages(cache, slab);
+	slab_set_idle_since(slab, may ? PURGED | free : visit->epoch);
+	flush_lock(cache);
+	purge_end(cache, slab);
+	flush_unlock(cache);
+}
+
+/* Other threads add slabs to cache->purging behind those of this thread, and remove their own ones. */
+static void purge_all(struct visit *visit)
+{
+	struct slab *slab = visit->first, *next;
+
+	for (unsigned left = visit->purging; left; left--, slab = next) {
+		next = slab->next;
+		purge(visit, slab);
+	}
+}
+
+/* One round over a shard. true: there may be more slabs to purge. */
+static bool visit_round(struct visit *visit, struct shard *shard)
+{
+	const uint64_t mask = signals_block();
+
+	visit->purging = visit->ripe = 0;
+	flush_lock(visit->cache);
+	shard_walk(shard, look, visit);
+	flush_unlock(visit->cache);
+	cpu_inject(CPU_INJECT_PURGE_BEGUN);
+	purge_all(visit);
+	signals_restore(mask);
+	return visit->purging == visit->most;
+}
+
+static void visit_shard(struct visit *visit, struct shard *shard)
+{
+	const unsigned part = __atomic_load_n(&shard->partial, __ATOMIC_RELAXED) / PURGE_PART;
+	unsigned empties;
+
+	visit->most = part < PURGE_LEAST ? PURGE_LEAST : part > PURGE_MOST ? PURGE_MOST : part;
+	while (visit_round(visit, shard))
+		;
+	empties = __atomic_load_n(&shard->empties, __ATOMIC_RELAXED);
+	if (visit->ripe)
+		shard_release(visit->cache, shard,
+			      empties > visit->ripe ? empties - visit->ripe : 0);
+}
+
+static bool has_listed(const struct shard *shard)
+{
+	return __atomic_load_n(&shard->partial, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&shard->empties, __ATOMIC_RELAXED);
+}
+
+static void visit_shards(struct visit *visit)
+{
+	shard_each (shard, visit->cache)
+		if (has_listed(shard))
+			visit_shard(visit, shard);
 }
 
 /* --- what CPUs hold --------------------------------------------------------------------------- */
@@ -335,33 +327,85 @@ static bool is_selected(const struct slab_cache *cache, uint32_t now)
 	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_EPOCHS == 0;
 }
 
-/* Revoke the slabs of CPUs if the cache was idle since the last pass, or if it is its turn. */
-static void take_back(struct slab_cache *cache, uint32_t now)
+/* Without a limit the first free into an array takes a slow path, too, which sets the flag. Returns true
+ * if an array had one. */
+static bool reset_limits(struct slab_cache *cache)
+{
+	const char *arrays = __atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE);
+	bool any = false;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_array *array = cpu_array(arrays, cpu);
+
+		if (!cpu_array_limit(array))
+			continue;
+		cpu_array_set_limit(array, 0);
+		any = true;
+	}
+	return any;
+}
+
+/* Return the pages of long arrays, which are closed and empty. */
+static void discard_arrays(struct slab_cache *cache)
+{
+	if (!cache_has_long_arrays(cache))
+		return;
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		cpu_array_discard(cache->own_arrays, (int)cpu);
+}
+
+/* Move what CPUs and magazines hold to the slabs. */
+static void empty_arrays(struct slab_cache *cache, bool is_idle)
+{
+	struct put_bad bad = {0};
+
+	flush_lock(cache);
+	close_begin(cache);
+	if (close_fence()) {
+		close_drain(cache, &bad);
+		if (is_idle)
+			discard_arrays(cache);
+	}
+	close_end(cache);
+	flush_unlock(cache);
+	if (bad.n)
+		objects_report(cache, &bad, NULL);
+}
+
+/* Empty the arrays if the cache was idle since the last pass, or if it is its turn. Returns the epoch
+ * of its last use. */
+static uint32_t take_back(struct slab_cache *cache, uint32_t now)
 {
 	struct activity *activity = &cache->activity;
-	bool holds;
+	bool holds, is_idle, changes = false;
 	uint64_t trace = cpu_use_trace(cache, &holds);
 
 	if (trace != activity->trace || !activity->last_epoch) {
 		activity->trace = trace;
 		activity->last_epoch = now;
 	}
-	if (!holds || (activity->last_epoch == now && !is_selected(cache, now)))
-		return;
-	cache_revoke(cache, activity->last_epoch);
-	idle_kick();
-	/* The revocation changed the state, too; it must not count as use. */
-	activity->trace = cpu_use_trace(cache, &holds);
+	is_idle = activity->last_epoch != now;
+	if (holds && (is_idle || is_selected(cache, now))) {
+		empty_arrays(cache, is_idle);
+		changes = true;
+	}
+	if (is_idle)
+		changes |= reset_limits(cache);
+	if (changes) {
+		idle_kick();
+		/* This changed the state, too; it must not count as use. */
+		activity->trace = cpu_use_trace(cache, &holds);
+	}
+	return activity->last_epoch;
 }
 
 static void visit_cache(struct slab_cache *cache, uint32_t now)
 {
 	struct visit visit = {.cache = cache, .epoch = now};
 
-	lifo_review(cache);
-	take_back(cache, now);
-	for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
-		visit_node(&visit);
+	visit.idle_from = take_back(cache, now);
+	visit_shards(&visit); /* empty slabs get their epochs before they leave */
+	cache_tick(cache);
 }
 
 /* --- passes ---------- */
@@ -375,7 +419,7 @@ static void pass(void)
 	__atomic_store_n(&huge_pages, huge_is_system_always(), __ATOMIC_RELAXED);
 	while ((cache = registry_next_pinned(cache, true)))
 		visit_cache(cache, now);
-	segment_decay(now, decay_may_discard);
+	segment_decay(now);
 	growth_after_decay();
 	decay_end_pass();
 	SLAB_PROBE(decay_end, now);
@@ -418,18 +462,18 @@ long decay_maintain(uint64_t now)
 
 size_t decay_trim(unsigned *ret_slabs)
 {
-	struct visit visit = {.all = true, .epoch = decay_epoch() + 1};
-	size_t before, bytes;
+	const uint32_t next = decay_epoch() + 1;
+	struct visit visit = {.all = true, .epoch = next, .idle_from = next};
+	size_t bytes;
 
 	slab_init();
-	*ret_slabs = segment_trim(&before);
+	*ret_slabs = 0;
+	bytes = segment_trim();
 	while ((visit.cache = registry_next_pinned(visit.cache, true))) {
 		*ret_slabs += cache_shrink(visit.cache);
-		for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
-			visit_node(&visit);
+		visit_shards(&visit);
 	}
-	segment_trim(&bytes);
-	return before + visit.bytes + bytes;
+	return bytes + visit.bytes + segment_trim();
 }
 
 size_t slab_trim(void)

@@ -19,17 +19,15 @@ struct slab;
  */
 bool decay_breaks_up(size_t used, size_t bytes);
 
-/* Is this isolated slab part of a huge page that should stay whole? */
+/* Is this slab part of a huge page that should stay whole? */
 bool decay_would_waste(const struct slab *slab);
 /* May this pass return the slab's memory? False if the system always uses huge pages and
  * decay_would_waste() is true. */
 bool decay_may_discard(const struct slab *slab);
 
-/*
- * decay_used_pages: sets a bit in `used` for each page of the slab that holds part of an
- * object in use. slab_map_free() filled free_map.
- */
-void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2]);
+/* Are all objects free, or were never initialized, that have some of these bytes of a slab with objects
+ * of this size? */
+bool decay_is_unused(const struct slab *slab, size_t size, size_t from, size_t end);
 
 /* Milliseconds until the next call of decay_tick() is due. 0: no passes run; idle_kick() calls
  * maintenance_start_ticks() when there is work again. */
@@ -41,7 +39,8 @@ void decay_tick(uint64_t now);
 long decay_maintain(uint64_t now);
 /* In the child of a fork: the thread that ran a pass does not exist there. */
 void decay_after_fork_child(void);
-/* The work of slab_trim(). *ret_slabs: the number of slabs returned. */
+/* The work of slab_trim(). *ret_slabs: the number of slabs that caches
+ * returned. */
 size_t decay_trim(unsigned *ret_slabs);
 
 #endif /* SLAB_MEMORY_DECAY_H */

@@ -2,47 +2,39 @@
 /*
  * Defragmentation: moving objects out of sparse slabs, so that these slabs become empty.
  *
- * The thread revokes the slabs of CPUs and sorts each node's partial list (cache_shrink()). It
- * computes how few slabs can hold all their objects. The densest slabs stay on the partial
- * list. The others go to the *sparse* list (node.c), and are emptied one by one, the sparsest
- * first:
+ * The thread moves what CPUs hold to the slabs (cache_shrink()). Then it empties the slabs of each node,
+ * the sparsest first:
  *
- *   isolate a sparse slab · for each object in use: isolate() it, migrate() it
- *   to a free object of a dense slab, free it · release the slab when it is empty
+ *   take a sparse slab off the lists · for each object in use: isolate() it, migrate() it
+ *   to a free object of another slab, free it · list the slab again, or release it
  *
- * Only the slab that is being emptied is isolated. So the callbacks can run with no lock held:
- * no other thread allocates from the slab or releases it, so each of its objects is in use, or
- * was freed since the thread checked it, which isolate() must detect. Frees go to the remote
- * word, as for any isolated slab, and are collected at the end. Allocations find all other
- * slabs as usual: they take sparse slabs when no dense one is left, and before they create fresh
- * ones. So no allocation needs more memory because of defragmentation. A thread that takes
- * slabs (shrink, validation, debug flags, destruction) takes sparse ones, too.
+ * until the objects of the sparsest slab do not fit into the other partial slabs. Free objects come
+ * from the fullest slab, as for any allocation. So in the end as few slabs as possible have all objects.
  *
- * flush_lock protects other isolated slabs (isolated.h). It cannot be held around a callback,
- * since another thread may wait for flush_lock while it holds a lock of the application. So
- * cache->isolated records the isolated slab and objects. Each step that changes this record or
- * the slab's freelist runs under flush_lock: taking the slab, taking an object to move to,
- * freeing the object that was moved, placing the slab. The child of a fork puts the slab back
- * and lacks one object, the one that was being moved. (If the fork comes while a batch is being
- * taken, the child lacks that batch, as with any other allocation.) If a callback forks, its
- * thread goes on with its slab in the child.
+ * Only the slab that is being emptied is off the lists. So the callbacks can run with no lock held: no
+ * other thread allocates from the slab or releases it, so each of its objects is in use, or was freed
+ * since the thread checked it, which isolate() must detect. Allocations find all other slabs as usual.
+ * So no allocation needs more memory because of defragmentation.
  *
- * The thread takes the free objects to move to in batches, from the first slab of the partial
- * list. Allocations use the same slab, so both fill the densest one. The computation above
- * leaves room for all objects. If other threads use up that room, defragmentation stops. No
- * object is moved to an empty or a fresh slab. The thread takes a batch before it calls
- * isolate(): once an object is isolated, migrate() always follows at once, so the callbacks may
- * hold a lock from isolate() to migrate().
+ * flush_lock cannot be held around a callback, since another thread may wait for it while it holds a
+ * lock of the application. So cache->moving leads to the slab, and changes under flush_lock. The child
+ * of a fork lists the slab, and lacks one object: the one that was to be moved to. If a callback forks,
+ * its thread goes on with its slab in the child.
  *
- * A slab whose objects do not all move goes to the partial list, where it takes objects of the
- * next slabs. Each sparse slab is visited once: the thread counts them beforehand, and a visited
- * slab goes to the other end of the sparse list, or to another list.
+ * The thread takes the free object to move to before it calls isolate(): once isolate() has returned,
+ * migrate() always follows at once, so the callbacks may hold a lock from isolate() to migrate(). No
+ * slab is created for it. If other threads use up the room, defragmentation stops.
  *
- * The old object becomes free in the isolated slab. In caches with args.rcu that are not
- * type-safe, readers may still use it, so it waits for a grace period first (slab_free_rcu()),
- * and its slab stays sparse. At the end, the thread waits for a grace period, and a last shrink
- * releases the slabs that are then empty, including those that CPUs emptied meanwhile. In
- * type-safe caches, slab_release() makes the slab wait.
+ * A slab whose objects do not all move is listed again, where it takes objects of the next slabs. Each
+ * slab is visited once: a slab that comes must have more objects in use than the last one, or as many
+ * and a higher address.
+ *
+ * The old object becomes free in its slab. In caches with args.rcu that are not type-safe, readers may
+ * still use it, so it waits for a grace period first (slab_free_rcu()). Meanwhile its slab looks full,
+ * and would get the next objects. So such slabs stay off the lists, some of them at a time, until a
+ * grace period has ended; they are behind the first one of cache->moving. An allocation that would fail
+ * at a limit lists them before (defrag_give_back()). In type-safe caches, slab_release() makes the
+ * slab wait.
  *
  * Debug slabs and guarded objects do not take part: their objects are allocated under the
  * node's lock, the one that was freed first before the others, and moving them would hide bugs.
@@ -51,199 +43,337 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "core/callback.h"
-#include "core/free_map.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/refill.h"
+#include "core/debug_record.h"
+#include "core/flush_lock.h"
+#include "core/registry.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "inject.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "core/registry.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
-#include <string.h>
 
-/* The number of objects of a slab whose states are read at once: most slabs have fewer. */
-#define MAP_PART 1024u
+/* Sparse slabs that one walk over the lists finds. */
+#define FOUND_MAX 64u
+/* Slabs off the lists whose old objects wait for a grace period: an eighth of the node's, so that few
+ * grace periods serve them all. */
+#define WAITING_LEAST 64u
+#define WAITING_PART 8u
+
+/* A sparse slab, and the number of its objects in use when it was found. */
+struct sparse {
+	struct slab *slab;
+	unsigned used;
+};
 
 /* The defragmentation of one node. */
 struct defrag {
 	struct slab_cache *cache;
 	unsigned node;
 	bool waits; /* old objects wait for a grace period */
-	bool full;  /* no free object to move to is left */
+	bool full; /* no free object to move to is left */
+	void *to; /* the free object to move to next, or NULL */
+	const struct slab *filling; /* the slab that had the last one */
 	long moved;
 	unsigned released;
-	uint64_t map[MAP_PART / 64]; /* free objects of a part of the slab that is being emptied */
+	unsigned waiting; /* slabs behind the first one of cache->moving */
+	struct sparse last; /* visited last */
+	unsigned count;
+	struct sparse found[FOUND_MAX]; /* the sparsest slabs, the sparsest first */
 };
 
-/* Take a batch of free objects. Without flush_lock, since a constructor may run. */
-static bool find_room(struct defrag *d)
+static bool is_debugged(const struct slab_cache *cache)
 {
-	struct defrag_state *isolated = &d->cache->isolated;
-	uint16_t offset8[CPU_BATCH_MAX];
-	struct slab *dense;
-	unsigned n = node_take_dense(d->cache, d->node, CPU_BATCH_MAX, offset8, &dense);
+	return cache_debug_flags(cache) & DEBUG_FLAGS_SLAB;
+}
 
-	if (!n)
-		return false;
-	flush_lock(d->cache);
-	isolated->dense = dense;
-	isolated->room = n;
-	memcpy(isolated->offset8, offset8, n * sizeof(offset8[0]));
-	flush_unlock(d->cache);
+/* --- which slabs ------------------------------------------------------------------------------- */
+
+static unsigned used_of(const struct slab *slab)
+{
+	return slab_initialized(slab) - slab_free_count(slab);
+}
+
+static bool comes_before(const struct sparse *a, const struct sparse *b)
+{
+	return a->used != b->used ? a->used < b->used : a->slab < b->slab;
+}
+
+/* Keep the FOUND_MAX sparsest slabs that come behind the last one. */
+static bool look(struct shard *shard, struct slab *slab, void *arg)
+{
+	struct defrag *d = arg;
+	const struct sparse sparse = {slab, used_of(slab)};
+	unsigned at;
+
+	(void)shard;
+	if (slab->bucket == SLAB_EMPTY || !comes_before(&d->last, &sparse))
+		return true;
+	if (d->count == FOUND_MAX && !comes_before(&sparse, &d->found[FOUND_MAX - 1]))
+		return true;
+	if (d->count < FOUND_MAX)
+		d->count++;
+	for (at = d->count - 1; at && comes_before(&sparse, &d->found[at - 1]); at--)
+		d->found[at] = d->found[at - 1];
+	d->found[at] = sparse;
 	return true;
 }
 
-/* Take a free object of a dense slab; NULL: there is none. */
-static void *take_room(struct defrag *d)
+/* Frees leave slabs in the buckets of fuller ones. */
+static bool relist(struct shard *shard, struct slab *slab, void *arg)
 {
-	struct defrag_state *isolated = &d->cache->isolated;
+	(void)arg;
+	slab_relist(shard, slab);
+	return true;
+}
 
-	if (!isolated->room && !find_room(d))
-		return NULL;
+static bool find_sparse(struct defrag *d)
+{
+	struct shard *first = shard_at(d->cache, d->node, 0);
+
+	d->count = 0;
 	flush_lock(d->cache);
-	isolated->room--;
-	flush_unlock(d->cache);
-	return cpu_slab_object(&isolated->dense->cpu, isolated->offset8[isolated->room]);
-}
-
-/* The object that take_room() returned last was not used: it is still in the batch. */
-static void give_room(struct defrag *d)
-{
-	flush_lock(d->cache);
-	d->cache->isolated.room++;
-	flush_unlock(d->cache);
-}
-
-/* Free the rest of the batch. The caller holds flush_lock, or is the only thread. */
-static void give_room_back(struct slab_cache *cache)
-{
-	struct defrag_state *isolated = &cache->isolated;
-
-	if (isolated->room)
-		slab_free_remote(cache, isolated->dense, isolated->room, isolated->offset8);
-	isolated->room = 0;
-}
-
-/* Free the old object after its contents were moved. */
-static void free_moved(struct defrag *d, struct slab *slab, void *from)
-{
-	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, from);
-
-	if (d->waits) {
-		slab_free_rcu(d->cache, from);
-		return;
+	for (unsigned i = 0; i < shards_per_node; i++) {
+		shard_walk(first + i, relist, NULL);
+		shard_walk(first + i, look, d);
 	}
-	flush_lock(d->cache);
-	cpu_slab_put(&slab->cpu, 1, &offset8);
 	flush_unlock(d->cache);
+	return d->count;
 }
 
-static void move(struct defrag *d, struct slab *slab, void *from)
+/* Do the objects of a slab fit into the other listed slabs? Slabs whose objects wait have room, too, but
+ * not yet. */
+static bool fits(const struct defrag *d, const struct slab *slab)
+{
+	struct cache_sums sums;
+	uint64_t room = 0;
+
+	node_sums(d->cache, d->node, &sums);
+	for (const struct slab *off = d->cache->moving; off; off = off->next)
+		room += off->objects - used_of(off);
+	room += slab->objects - used_of(slab);
+	return sums.room >= sums.used + room + used_of(slab);
+}
+
+static bool is_still_sparse(const struct defrag *d, const struct shard *shard,
+			    const struct sparse *sparse)
+{
+	const struct slab *slab = sparse->slab;
+
+	return shard_is_of(shard, d->cache) && slab->bucket < SHARD_BUCKETS &&
+	       slab->node == d->node && used_of(slab) <= sparse->used && fits(d, slab);
+}
+
+/* Take a slab off the lists. false: it is gone, or has got objects since it was found, or its objects do
+ * not fit. */
+static bool take_off(struct defrag *d, const struct sparse *sparse)
+{
+	struct slab *slab = sparse->slab;
+	struct shard *shard;
+	bool done = false;
+
+	flush_lock(d->cache);
+	shard = shard_lock_of(slab);
+	if (shard) {
+		done = is_still_sparse(d, shard, sparse);
+		if (done)
+			slab_take_off(shard, slab);
+		cpu_lock_drop(&shard->lock);
+	}
+	if (done) {
+		slab->next = d->cache->moving;
+		d->cache->moving = slab;
+	}
+	flush_unlock(d->cache);
+	return done;
+}
+
+/* --- slabs that come back ------------------------------------------------------------------------- */
+
+/* List the slabs of a chain again. Under flush_lock, or as the only thread. */
+static void list_again(struct slab *chain)
+{
+	struct slab *next;
+
+	for (; chain; chain = next) {
+		struct shard *shard = shard_lock_of(chain);
+
+		next = chain->next;
+		slab_put_on(shard, chain);
+		cpu_lock_drop(&shard->lock);
+	}
+}
+
+void defrag_give_back(struct slab_cache *cache)
+{
+	struct slab *slab = cache->moving;
+
+	if (!slab)
+		return;
+	list_again(slab->next);
+	slab->next = NULL;
+}
+
+static unsigned release_empty(struct defrag *d)
+{
+	struct shard *first = shard_at(d->cache, d->node, 0);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < shards_per_node; i++)
+		n += shard_release(d->cache, first + i, 0);
+	return n;
+}
+
+static void list_all(struct defrag *d)
+{
+	struct slab *chain;
+
+	flush_lock(d->cache);
+	chain = d->cache->moving;
+	d->cache->moving = NULL;
+	list_again(chain);
+	flush_unlock(d->cache);
+	d->waiting = 0;
+	d->released += release_empty(d);
+}
+
+static unsigned waiting_most(const struct defrag *d)
+{
+	const unsigned part =
+		__atomic_load_n(&d->cache->node[d->node].nr_slabs, __ATOMIC_RELAXED) / WAITING_PART;
+
+	return part < WAITING_LEAST ? WAITING_LEAST : part;
+}
+
+/* The slab at cache->moving was emptied as far as possible. Within a read-side critical section the
+ * thread cannot wait for a grace period; the old objects are then freed later. */
+static void place(struct defrag *d)
+{
+	if (d->waits && ++d->waiting < waiting_most(d))
+		return;
+	if (d->waits)
+		rcu_drain(d->cache);
+	list_all(d);
+}
+
+/* --- moving objects ------------------------------------------------------------------------------- */
+
+/* The shard with the fullest slabs, which need not be this CPU's. */
+static struct shard *densest_shard(const struct defrag *d)
+{
+	struct shard *first = shard_at(d->cache, d->node, 0), *best = first;
+	int best_bucket = SHARD_BUCKETS;
+
+	for (unsigned i = 0; i < shards_per_node; i++) {
+		const uint32_t buckets = __atomic_load_n(&first[i].buckets, __ATOMIC_RELAXED);
+
+		if (buckets && __builtin_ctz(buckets) < best_bucket) {
+			best_bucket = __builtin_ctz(buckets);
+			best = first + i;
+		}
+	}
+	return best;
+}
+
+/* One slab is filled after the other: a slab that got some objects only would be emptied later, and they
+ * would move twice. */
+static struct shard *shard_to_fill(const struct defrag *d)
+{
+	const struct slab *slab = d->filling;
+	struct shard *shard = slab ? __atomic_load_n(&slab->shard, __ATOMIC_ACQUIRE) : NULL;
+
+	if (shard && shard_is_of(shard, d->cache) && shard->node == d->node &&
+	    used_of(slab) < slab->objects)
+		return shard;
+	return densest_shard(d);
+}
+
+/* Take a free object to move to; false: there is none. */
+static bool take_room(struct defrag *d)
+{
+	if (d->to)
+		return true;
+	d->full = is_debugged(d->cache) ||
+		  !objects_take(d->cache, shard_to_fill(d), 1, &d->to, TAKE_PARTIAL | TAKE_OTHERS);
+	if (d->to)
+		d->filling = slab_of(d->to);
+	return !d->full;
+}
+
+static void free_one(struct slab_cache *cache, void *obj)
+{
+	void *objs[2] = {obj};
+
+	objects_free(cache, 1, objs, NULL);
+}
+
+static void move(struct defrag *d, void *from)
 {
 	const struct slab_cache *cache = d->cache;
-	void *to = take_room(d);
 
-	if (!to) {
-		d->full = true;
+	if (!take_room(d))
 		return;
-	}
 	cpu_inject(CPU_INJECT_ROOM_TAKEN);
-	if (cache->isolate(from, cache->arg) != 0 || cache->migrate(from, to, cache->arg) != 0) {
-		give_room(d);
+	if (cache->isolate(from, cache->arg) != 0 || cache->migrate(from, d->to, cache->arg) != 0)
 		return;
-	}
+	d->to = NULL;
 	d->moved++;
 	cpu_inject(CPU_INJECT_OBJECT_MOVED);
-	free_moved(d, slab, from);
-}
-
-/* Isolate the sparsest slab; NULL: there is none. */
-static struct slab *take_sparse(struct defrag *d)
-{
-	struct slab *slab;
-
-	flush_lock(d->cache);
-	slab = node_take_sparse(d->cache, d->node);
-	d->cache->isolated.slab = slab;
-	if (slab)
-		slab_collect(slab);
-	flush_unlock(d->cache);
-	return slab;
-}
-
-/* Find the free ones of the objects from `first` on. If the freelist is damaged, move nothing:
- * validation will report it. */
-static void read_map(struct defrag *d, struct slab *slab, unsigned first)
-{
-	uint64_t *map;
-
-	flush_lock(d->cache);
-	map = free_map_lock();
-	if (slab_map_free(slab, map))
-		memset(d->map, 0xff, sizeof(d->map));
+	if (d->waits)
+		slab_free_rcu(d->cache, from);
 	else
-		memcpy(d->map, map + first / 64, sizeof(d->map));
-	free_map_unlock();
-	flush_unlock(d->cache);
+		free_one(d->cache, from);
 }
 
 static void empty(struct defrag *d, struct slab *slab)
 {
 	struct callback callback = callback_begin(d->cache);
 
-	for (unsigned i = 0; i < slab->initialized && !d->full; i++) {
-		if (i % MAP_PART == 0)
-			read_map(d, slab, i);
-		if (!free_map_has(d->map, i % MAP_PART))
-			move(d, slab, slab->cpu.base + i * slab_size(slab));
-	}
+	for (unsigned i = 0; i < slab_initialized(slab) && !d->full; i++)
+		if (!slab_bit(slab, i))
+			move(d, slab_object(d->cache, slab, i));
 	callback_end(&callback);
 }
 
-static void place(struct defrag *d, struct slab *slab)
+/* Visit the slabs that were found, but those that have got objects since; false: none was visited, so
+ * the objects of the sparsest one do not fit. */
+static bool visit_found(struct defrag *d)
 {
-	flush_lock(d->cache);
-	d->cache->isolated.slab = NULL;
-	slab_collect(slab);
-	slab->next = NULL;
-	if (slab_is_empty(slab))
-		d->released += node_release(d->cache, slab);
-	else if (d->waits)
-		node_put_sparse(d->cache, slab);
-	else
-		d->released += node_put(d->cache, slab);
-	flush_unlock(d->cache);
+	bool any = false;
+
+	for (unsigned i = 0; i < d->count && !d->full; i++) {
+		if (!take_off(d, &d->found[i]))
+			continue;
+		d->last = d->found[i];
+		any = true;
+		empty(d, d->found[i].slab);
+		place(d);
+	}
+	return any;
 }
 
 static void defrag_node(struct defrag *d)
 {
-	struct slab *slab;
-
-	for (unsigned n = node_split(d->cache, d->node); n && !d->full; n--) {
-		slab = take_sparse(d);
-		if (!slab)
-			break;
-		empty(d, slab);
-		place(d, slab);
-	}
-	flush_lock(d->cache);
-	give_room_back(d->cache);
-	flush_unlock(d->cache);
+	while (!d->full && find_sparse(d) && visit_found(d))
+		;
+	if (d->to)
+		free_one(d->cache, d->to);
+	if (d->waiting && d->waits)
+		rcu_drain(d->cache);
+	list_all(d);
 }
 
 static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *released)
 {
 	long moved = 0;
 
-	for (unsigned n = 0; n < topology_nodes(); n++) {
+	for (unsigned n = 0; n < topology_nodes() && !is_debugged(cache); n++) {
 		struct defrag d = {.cache = cache, .node = n, .waits = waits};
 
 		defrag_node(&d);
@@ -252,6 +382,12 @@ static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *release
 	}
 	__atomic_fetch_add(&cache->memory.moved, (uint64_t)moved, __ATOMIC_RELAXED);
 	return moved;
+}
+
+/* The number of this thread, not 0. */
+static uint32_t myself(void)
+{
+	return (uint32_t)((uintptr_t)pthread_self() >> 6) | 1;
 }
 
 /* Only one thread defragments a cache: two would move the same objects back and forth. The
@@ -265,45 +401,36 @@ static int begin(struct slab_cache *cache)
 		return with_errno(-EINVAL);
 	if (!cache->migrate)
 		return with_errno(-ENOTSUP);
-	if (!__atomic_compare_exchange_n(&cache->defragging, &idle, 1, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&cache->defragging, &idle, myself(), false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return with_errno(-EBUSY);
-	cache->isolated.thread = pthread_self();
 	return 0;
 }
 
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
 {
 	int error = begin(cache);
-	bool waits;
 	long moved;
 
 	if (error)
 		return error;
-	waits = cache->rcu && !(cache->flags & SLAB_TYPESAFE_BY_RCU);
 	*ret_slabs = cache_shrink(cache);
-	moved = defrag_nodes(cache, waits, ret_slabs);
-	/* Within a read-side critical section the thread cannot wait for a grace period; the old
-	 * objects are then freed later. */
-	if (moved && waits)
-		rcu_drain(cache);
+	moved = defrag_nodes(cache, cache->rcu && !(cache->flags & SLAB_TYPESAFE_BY_RCU),
+			     ret_slabs);
 	*ret_slabs += cache_shrink(cache);
-	cache->isolated.thread = (pthread_t)0;
 	__atomic_store_n(&cache->defragging, 0, __ATOMIC_RELEASE);
 	return moved;
 }
 
 void defrag_after_fork_child(struct slab_cache *cache)
 {
-	struct slab *slab = cache->isolated.slab;
+	struct slab *chain = cache->moving;
 
-	if (!cache->defragging || pthread_equal(cache->isolated.thread, pthread_self()))
+	if (!cache->defragging || cache->defragging == myself())
 		return;
 	cache->defragging = 0;
-	cache->isolated.slab = NULL;
-	if (slab)
-		node_put_sparse(cache, slab);
-	give_room_back(cache);
+	cache->moving = NULL;
+	list_again(chain);
 }
 
 long slab_cache_defrag(struct slab_cache *cache)
@@ -319,7 +446,7 @@ long slab_cache_defrag(struct slab_cache *cache)
 	moved = defrag_cache(cache, &slabs);
 	cache_unpin(cache);
 	if (moved >= 0)
-		segment_trim(NULL);
+		segment_trim();
 	cancel_restore(cancel);
 	if (moved < 0)
 		return moved;

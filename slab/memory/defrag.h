@@ -14,8 +14,11 @@ struct slab_cache;
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 
-/* In the child of a fork: put back the slab and the objects that another thread had
- * isolated. */
+/* Under flush_lock: list the slabs whose old objects wait for a grace period, all but the one that is
+ * being emptied. An allocation that would fail calls it. */
+void defrag_give_back(struct slab_cache *cache);
+
+/* In the child of a fork: list the slabs that another thread had taken off the lists. */
 void defrag_after_fork_child(struct slab_cache *cache);
 
 #endif /* SLAB_MEMORY_DEFRAG_H */

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reviews: empty slabs of caches that no CPU has used since the last review go to the page layer,
- * where every cache finds them. One thread at a time runs a review; the others go on.
+ * Reviews: caches that no CPU has used since the last review are closed, with one fence for all of them;
+ * what their CPUs held goes to the slabs, and the empty slabs to the page layer, where every cache finds
+ * them. One thread at a time runs a review; the others go on.
  */
 #include "memory/growth.h"
 #include "base/cancel.h"
-#include "core/isolated.h"
+#include "core/flush_lock.h"
 #include "core/registry.h"
+#include "core/shard.h"
 #include "core/slab.h"
-#include "memory/shrink.h"
 #include "pages/free_slabs.h"
-#include "pages/topology.h"
-#include "percpu/refill.h"
+#include "percpu/closing.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 /* A review follows when the process has grown by 1/GROWTH_PART, or by GROWTH_STEP if that is more. */
 #define GROWTH_PART 8u
 #define GROWTH_STEP ((uint64_t)256 << 10)
+/* Caches that one review closes at most: the thread has come to allocate. The next one goes on there. */
+#define CLOSED_MAX 8u
 
 uint64_t growth_from = (uint64_t)1 << 20;
 
@@ -28,45 +31,99 @@ static uint64_t next_from(uint64_t used)
 	return used + (used / GROWTH_PART > GROWTH_STEP ? used / GROWTH_PART : GROWTH_STEP);
 }
 
-static bool has_listed(const struct slab_cache *cache)
-{
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		if (__atomic_load_n(&cache->node[n].partial.count, __ATOMIC_RELAXED))
-			return true;
-	return false;
-}
-
-/* Would the release wait? */
-static bool is_locked(struct slab_cache *cache)
-{
-	if (!flush_trylock(cache))
-		return true;
-	flush_unlock(cache);
-	return false;
-}
-
-/* Release the empty slabs of a cache that was not used since the last review. A destructor may wait
- * for a lock that the application holds while it allocates, so caches with one are left to decay. */
-static void review(struct slab_cache *cache)
+/* Was the cache not used since the last review? A destructor may wait for a lock that the application
+ * holds while it allocates, so caches with one are left to decay. */
+static bool is_unused(struct slab_cache *cache)
 {
 	struct activity *activity = &cache->activity;
-	unsigned released;
 	bool holds;
 	uint64_t trace;
 
-	if (cache->dtor || is_locked(cache))
-		return;
+	if (cache->dtor)
+		return false;
 	trace = cpu_use_trace(cache, &holds);
+	if (trace == activity->growth_trace)
+		return holds;
+	activity->growth_trace = trace;
+	return false;
+}
 
-	if (trace != activity->growth_trace) {
-		activity->growth_trace = trace;
-		return;
+/* Pin unused caches, from the one on at which the last review has stopped; returns their number. */
+static unsigned find_unused(struct slab_cache *unused[])
+{
+	static unsigned passed; /* caches that the last reviews have seen */
+	struct slab_cache *cache = NULL;
+	unsigned n = 0, at = 0;
+
+	while (n < CLOSED_MAX && (cache = registry_next_pinned(cache, false))) {
+		if (at++ < passed || !is_unused(cache))
+			continue;
+		cache_pin(cache);
+		unused[n++] = cache;
 	}
-	if (holds)
-		cache_flush_as(cache, FLUSH_LOCK_TIMED, &released);
-	if (holds || has_listed(cache))
-		cache_release_empty(cache, FLUSH_LOCK_TIMED);
-	activity->growth_trace = cpu_use_trace(cache, &holds);
+	if (cache)
+		cache_unpin(cache);
+	passed = cache ? at : 0;
+	return n;
+}
+
+/* Lock the caches whose locks are free, and unpin the others; returns the number of the former. The
+ * thread waits for no lock while it has one, so the order of the caches does not matter. */
+static unsigned lock_some(struct slab_cache *unused[], unsigned n)
+{
+	unsigned locked = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (flush_trylock(unused[i]))
+			unused[locked++] = unused[i];
+		else
+			cache_unpin(unused[i]);
+	return locked;
+}
+
+/* As flush_unlock(), but what follows it comes when no lock is left. */
+static void unlock_all(struct slab_cache *unused[], unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		pthread_mutex_unlock(&unused[i]->flush_lock);
+	flush_lock_set_held(false);
+	for (unsigned i = 0; i < n; i++)
+		release_leaving(unused[i]);
+}
+
+static void drain_all(struct slab_cache *unused[], unsigned n, struct put_bad bad[])
+{
+	bool fenced;
+
+	for (unsigned i = 0; i < n; i++)
+		close_begin(unused[i]);
+	fenced = close_fence();
+	for (unsigned i = 0; i < n; i++) {
+		bad[i].n = 0;
+		if (fenced)
+			close_drain(unused[i], &bad[i]);
+		close_end(unused[i]);
+	}
+}
+
+static void review(void)
+{
+	struct slab_cache *unused[CLOSED_MAX];
+	struct put_bad bad[CLOSED_MAX];
+	const unsigned n = lock_some(unused, find_unused(unused));
+	bool holds;
+
+	if (!n)
+		return;
+	drain_all(unused, n, bad);
+	unlock_all(unused, n);
+	for (unsigned i = 0; i < n; i++) {
+		cache_release(unused[i], 0);
+		unused[i]->activity.growth_trace = cpu_use_trace(unused[i], &holds);
+		if (bad[i].n)
+			objects_report(unused[i], &bad[i], NULL);
+		cache_unpin(unused[i]);
+	}
 }
 
 static bool begin(void)
@@ -80,14 +137,12 @@ static bool begin(void)
 void growth_review(void)
 {
 	int saved = errno, cancel;
-	struct slab_cache *cache = NULL;
 
 	if (flush_lock_is_held() || debug_is_destroying() || !begin())
 		return;
 	cancel = cancel_disable();
 	__atomic_store_n(&growth_from, next_from(account_used()), __ATOMIC_RELAXED);
-	while ((cache = registry_next_pinned(cache, false)))
-		review(cache);
+	review();
 	segment_trim_metadata();
 	__atomic_store_n(&reviewing, 0, __ATOMIC_RELEASE);
 	cancel_restore(cancel);

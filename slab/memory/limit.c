@@ -11,18 +11,19 @@
 #include "base/options.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/refill.h"
+#include "core/flush_lock.h"
+#include "core/init.h"
+#include "core/registry.h"
+#include "core/shard.h"
 #include "debug/guard.h"
+#include "memory/defrag.h"
 #include "memory/shrink.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
+#include "percpu/closing.h"
 #include "rcu/free_rcu.h"
-#include "core/init.h"
-#include "core/registry.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,8 +42,9 @@ int slab_set_limit(size_t bytes)
 
 /* --- taking back ----------------------------------------------------------------- */
 
-/* Release the slabs that the cache's CPUs and guard pages hold and that wait for a grace
- * period. Returns the number of slabs, or -1: flush_lock was not free in time. */
+/* Release the slabs that are empty without what CPUs hold, and those of guarded objects; first wait
+ * for objects that wait for a grace period. Returns the number of slabs, or -1: flush_lock was not free
+ * in time. */
 static long flush(struct slab_cache *cache)
 {
 	unsigned released;
@@ -53,34 +55,63 @@ static long flush(struct slab_cache *cache)
 	return released + guard_flush(cache);
 }
 
-/* Isolate a listed slab of the node where the allocation will look for it. */
-static struct slab *take_listed(struct slab_cache *cache, const struct placement *placement)
+static void *take_on(struct slab_cache *cache, unsigned node)
 {
-	unsigned node = placement->node < 0 ? topology_node_of_cpu(cpu_engine->cpu())
-					    : (unsigned)placement->node;
+	void *obj;
 
-	return placement->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
+	return objects_take(cache, shard_at(cache, node, cpu_engine->cpu()), 1, &obj,
+			    TAKE_PARTIAL | TAKE_OTHERS)
+		       ? obj
+		       : NULL;
 }
 
-/* Give this CPU a listed slab; false: there is none. flush_lock ensures that
- * no other thread has isolated listed slabs, so a free object is found if one exists. Once the
- * CPU owns the slab, no other thread can isolate it. An allocation for a given node takes from
- * the list, so for it the slab goes back to the list. */
-static bool serve(struct slab_cache *cache, const struct placement *placement)
+/* Take an object of the node where the allocation would look for it first, or of another one. */
+static void *take(struct slab_cache *cache, const struct placement *placement)
 {
-	struct slab *slab = NULL;
+	const unsigned node = placement->node < 0 ? topology_node_of_cpu(cpu_engine->cpu())
+						  : (unsigned)placement->node;
+	void *obj = take_on(cache, node);
 
-	if (cache && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) && flush_lock_purged(cache)) {
-		slab = take_listed(cache, placement);
-		if (slab && placement->node >= 0) {
-			slab->next = NULL;
-			node_put(cache, slab);
-		}
-		flush_unlock(cache);
-	}
-	if (slab && placement->node < 0)
-		node_serve(cache, slab);
-	return slab;
+	for (unsigned n = 0; !obj && !placement->strict && n < topology_nodes(); n++)
+		if (n != node)
+			obj = take_on(cache, n);
+	return obj;
+}
+
+/* Move what CPUs hold to the slabs; true: they held something. While the arrays are closed, no other
+ * thread takes more than the object that it needs, so a free object is found if one exists. A
+ * constructor does not run under flush_lock. */
+static bool drain_and_take(struct slab_cache *cache, const struct placement *placement,
+			   void **ret_obj, struct put_bad *ret_bad)
+{
+	bool any = false;
+
+	defrag_give_back(cache);
+	close_begin(cache);
+	if (close_fence())
+		any = close_drain(cache, ret_bad) != 0;
+	if (ret_obj && !cache->ctor)
+		*ret_obj = take(cache, placement);
+	close_end(cache);
+	return any;
+}
+
+/* Serve the allocation from what the cache has; false: it has nothing. With flush_lock and no slab
+ * being purged, every free object is in an array or in a listed slab. */
+static bool serve(struct slab_cache *cache, const struct placement *placement, void **ret_obj)
+{
+	struct put_bad bad = {0};
+	bool any;
+
+	if (!cache || cache_debug_flags(cache) & DEBUG_FLAGS_SLAB || !flush_lock_purged(cache))
+		return false;
+	any = drain_and_take(cache, placement, ret_obj, &bad);
+	flush_unlock(cache);
+	if (bad.n)
+		objects_report(cache, &bad, NULL);
+	if (ret_obj && cache->ctor)
+		*ret_obj = take(cache, placement);
+	return ret_obj ? *ret_obj != NULL : any;
 }
 
 unsigned limit_shrink(struct slab_cache *cache)
@@ -105,23 +136,35 @@ static bool shrink_all(void)
 	return any;
 }
 
-bool limit_make_room(struct slab_cache *cache, const struct placement *placement)
+/* At the limit of a cache. */
+static bool make_room_in(struct slab_cache *cache, const struct placement *placement,
+			 void **ret_obj)
 {
-	bool any;
 	long released;
 
+	if (serve(cache, placement, ret_obj))
+		return true;
+	released = flush(cache);
+	return released > 0 || (released == 0 && serve(cache, placement, ret_obj));
+}
+
+bool limit_make_room(struct slab_cache *cache, const struct placement *placement, void **ret_obj)
+{
+	bool any;
+
+	if (ret_obj)
+		*ret_obj = NULL;
 	switch (alloc_failure) {
 	case ALLOC_FAILURE_CACHE:
-		released = flush(cache);
-		return released >= 0 && (serve(cache, placement) || released);
+		return make_room_in(cache, placement, ret_obj);
 	case ALLOC_FAILURE_PROCESS:
 		any = shrink_all();
-		return serve(cache, placement) || any;
+		return serve(cache, placement, ret_obj) || any;
 	case ALLOC_FAILURE_SYSTEM:
 		any = shrink_all();
-		any |= segment_trim(NULL) != 0;
+		any |= segment_trim() != 0;
 		any |= segment_unmap_free() != 0;
-		return serve(cache, placement) || any;
+		return serve(cache, placement, ret_obj) || any;
 	default:
 		return false;
 	}

@@ -123,17 +123,15 @@ bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned
 
 static size_t reclaim(size_t bytes)
 {
-	size_t got = slab_trim(), before, trimmed;
+	size_t got = slab_trim(), before;
 	unsigned fruitless = 0, slabs;
 
 	while (got < bytes && fruitless < FRUITLESS_ROUNDS) {
 		struct reclaim_round round = {.wait = true};
 
 		before = got;
-		while (got < bytes && reclaim_next(&round, NULL, &slabs)) {
-			segment_trim(&trimmed);
-			got += trimmed;
-		}
+		while (got < bytes && reclaim_next(&round, NULL, &slabs))
+			got += segment_trim();
 		if (!round.objects)
 			break;
 		fruitless = got > before ? 0 : fruitless + 1;
@@ -159,10 +157,10 @@ static bool make_room(struct retry *retry)
 
 	if (retry->made_room == LIMIT_TRIES_WITH_ROOM)
 		return false;
-	any = limit_make_room(retry->cache, &retry->placement);
-	/* At the limit of a cache, try again even if there was nothing to take. Slabs revoked from
-	 * other CPUs are now listed and may have free objects, though no slab was released. And
-	 * a thread that held flush_lock for too long may have put back its isolated slabs. */
+	any = limit_make_room(retry->cache, &retry->placement,
+			      retry->takes_object ? &retry->obj : NULL);
+	/* At the limit of a cache, try again even if there was nothing to take: a thread that held
+	 * flush_lock for too long may have put back the slabs that it worked on. */
 	if (any ||
 	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
 		retry->made_room++;
@@ -210,6 +208,7 @@ bool alloc_retry(struct retry *retry)
 	bool again;
 	int cancel;
 
+	retry->obj = NULL;
 	if (alloc_failure_cause() == ALLOC_FAILURE_NONE || reclaiming || debug_is_destroying())
 		return false;
 	cancel = cancel_disable();

@@ -13,7 +13,7 @@
  * of similar size alternate; with exact bytes, the largest cache would do all the work until
  * it is the second largest. Caches without slabs are not called.
  *
- * Objects that a callback frees lie in slabs of CPUs and nodes. So a shrink of the cache
+ * Objects that a callback frees lie in arrays of CPUs and in slabs. So a shrink of the cache
  * follows each callback, and only the bytes that the shrink returned count.
  */
 #ifndef SLAB_MEMORY_RECLAIM_H
@@ -44,11 +44,13 @@ struct reclaim_round {
  */
 bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs);
 
-/* An allocation that failed. Initialize it with {.cache, .bytes, .placement}. */
+/* An allocation that failed. Initialize it with {.cache, .bytes, .placement, .takes_object}. */
 struct retry {
 	struct slab_cache *cache;   /* NULL: a large allocation */
 	size_t bytes;               /* of the slab or mapping that it needs */
 	struct placement placement; /* unused for a large allocation */
+	bool takes_object;          /* the caller takes obj and needs no further attempt */
+	void *obj; /* set by alloc_retry(): an object, as slabs have it, or NULL */
 	unsigned made_room, rounds;
 	struct reclaim_round round;
 };
@@ -57,7 +59,7 @@ struct retry {
  * alloc_retry: the caller called alloc_failure_clear() and attempted the allocation, which
  * failed. Try to remove the cause: take back free memory first, then call reclaim callbacks.
  * No callback is called if all caches together have less memory than needed. Returns true if
- * the caller should try again.
+ * the caller should try again, or take retry->obj if it said that it does.
  */
 bool alloc_retry(struct retry *retry);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Shrinking a cache: take slabs back from CPUs (percpu/revoke.c), return empty slabs to the page
- * layer, and sort the others, so that allocations fill the fullest slabs first.
- */
+/* Shrinking a cache: free objects go from CPUs to their slabs, and empty slabs to the page layer. */
 #include <errno.h>
 #include <slab/stats.h>
 
@@ -10,29 +7,19 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/probe.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "percpu/refill.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
-
-static bool is_unused(struct slab *slab, void *arg)
-{
-	(void)arg;
-	return !slab_used(slab);
-}
+#include "percpu/closing.h"
 
 unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how)
 {
-	unsigned released = 0;
+	unsigned released = cache_release(cache, 0);
 
-	for (unsigned n = 0; n < topology_nodes(); n++) {
-		released += cache_release_listed(cache, n, how, is_unused);
-		node_sort(cache, n);
+	for (unsigned n = 0; n < topology_nodes(); n++)
 		released += debug_node_shrink(cache, n, how);
-	}
 	return released;
 }
 
@@ -56,7 +43,7 @@ int slab_cache_shrink(struct slab_cache *cache)
 		return with_errno(-EINVAL);
 	cancel = cancel_disable();
 	released = cache_shrink(cache);
-	segment_trim(NULL);
+	segment_trim();
 	cancel_restore(cancel);
 	return (int)released;
 }

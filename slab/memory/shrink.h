@@ -3,10 +3,10 @@
 #ifndef SLAB_MEMORY_SHRINK_H
 #define SLAB_MEMORY_SHRINK_H
 
-#include "core/isolated.h"
+#include "core/flush_lock.h"
 
 struct slab_cache;
-/* Release the empty slabs of all nodes and sort the others; returns the number released. */
+/* Release the empty slabs of all shards and nodes; returns the number released. */
 unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how);
 /* slab_cache_shrink() without its last step: free slabs keep their memory until the caller
  * calls segment_trim(). */

@@ -36,8 +36,8 @@ struct account {
 struct pages {
 	struct segment *segments; /* newest first */
 	uint64_t segment_count;
-	uint64_t metadata_bytes;  /* heads of segments, descriptors with stacks and links */
-	uint64_t free_slab_bytes; /* populated bytes of free slabs */
+	uint64_t metadata_bytes;  /* heads of segments, arenas, descriptors */
+	uint64_t free_slab_bytes; /* of free units that hold memory */
 	uint64_t large_bytes;     /* bytes of pages or mappings of large allocations */
 	struct account account;   /* of slabs and large allocations */
 	uint64_t limit_hits;      /* allocations that failed because of the process's limit */

@@ -5,35 +5,48 @@
 
 #include "pages/segment.h"
 
-/* Find or create the geometry of slabs with 1 << slab_shift bytes and room for `objects`. NULL and
- * ENOMEM: there are too many. */
-struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
-/* The geometry of debug slabs, each of which has `side` bytes for its struct slab_debug. */
-struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
+/* What a slab needs. */
+struct slab_needs {
+	unsigned shift;   /* 1 << shift bytes */
+	unsigned objects; /* room in slab->map; 0 for debug slabs */
+	unsigned waiting; /* words of slab_waiting() (core/slab.h), behind the map */
+	size_t side;      /* debug slabs: bytes of struct slab_debug and its records; else 0 */
+	unsigned node;
+	bool may_grow; /* else only memory that the process holds already */
+};
 
 /* The shift of the smallest slabs: a slab has at least a page. */
 unsigned slab_least_shift(void);
-/* Take a slab of `node`, isolated. NULL and ENOMEM. slab->cpu.user is not set. */
-struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
-/* Free a slab. It keeps its memory for the next segment_take_slab(), except with
- * SLAB_DECAY_MS=0. */
+/*
+ * segment_take_slab: take a slab, first from units that hold memory. Set are base, shift, node, objects,
+ * debug, side, size_class, and `populated`, the bytes from base on that hold memory: all, none, or
+ * some. All other members and all bits are 0, and the slab has no user. NULL and ENOMEM; with
+ * may_grow false also if the slab would not be populated as a whole. The caller holds no lock.
+ */
+struct slab *segment_take_slab(const struct slab_needs *needs);
+/* Free a slab, whose user words become 0. Its units keep their memory for the next
+ * segment_take_slab(), except with SLAB_DECAY_MS=0. */
 void segment_free_slab(struct slab *slab);
 /* Populate the slab's memory up to `bytes` in one batch of page faults. From now on this memory
  * counts as populated, also a single page, which is left to its first write. */
 void slab_populate(struct slab *slab, size_t bytes);
 
-/* Return the memory of all free slabs to the OS. Returns the number of slabs that had memory, and
- * stores the bytes unless ret_bytes is NULL. */
-unsigned segment_trim(size_t *ret_bytes);
-/* segment_trim() for slabs that are ripe in this epoch (idle.h) and for which may_discard() returns
- * true; it runs with no lock held. Returns the number of bytes. */
-size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
+/* Return the memory of all free units to the OS. Returns the number of bytes. */
+size_t segment_trim(void);
+/* segment_trim() for units that are ripe in this epoch (idle.h), neighbours by one system call each,
+ * never under the lock. Returns the number of bytes. */
+size_t segment_decay(uint32_t epoch);
 /* Return the memory of descriptors that no slab has to the OS. */
 void segment_trim_metadata(void);
-/* With SLAB_DECAY_MS=0, return the memory of an isolated slab that the caller is about to free.
+/* With SLAB_DECAY_MS=0, return the memory of a slab that the caller is about to free.
  * segment_free_slab() would do it too, but perhaps under a lock. */
 void segment_discard_at_once(struct slab *slab);
-/* In the child of a fork: list free slabs whose memory threads of the parent were returning. */
+/* In the child of a fork: units whose memory threads of the parent were returning are free again. */
 void segment_after_fork_child(void);
+
+/* A block of memory that is never unmapped, for tables of the rooms above (depots); zeroed when it is
+ * new. NULL and ENOMEM. `bytes` is at most 32 KiB. */
+void *metadata_block_take(size_t bytes);
+void metadata_block_put(void *block, size_t bytes);
 
 #endif /* SLAB_PAGES_FREE_SLABS_H */

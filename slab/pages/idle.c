@@ -84,7 +84,7 @@ uint32_t decay_begin_pass(void)
 {
 	uint32_t now = epoch + 1;
 
-	if (now == IDLE_PURGED)
+	if (!now) /* which stands for "not idle" */
 		now = 1;
 	__atomic_store_n(&epoch, now, __ATOMIC_RELAXED);
 	if (__atomic_exchange_n(&idle_active, 0, __ATOMIC_SEQ_CST))

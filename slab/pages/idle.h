@@ -14,9 +14,6 @@
 /* Epochs in a decay time. Memory that was unused for this number of epochs is returned. */
 #define DECAY_EPOCHS 4u
 
-/* slab->idle_since of a listed slab whose unused pages were returned. */
-#define IDLE_PURGED UINT32_MAX
-
 /* Something was freed, or CPUs may hold something. Slow paths set it, each pass clears it. */
 extern uint32_t idle_active;
 void idle_kick_slow(void);
@@ -32,8 +29,8 @@ static inline void idle_kick(void)
 		idle_kick_slow();
 }
 
-/* The LIFO or the remote batch of a CPU got an object: a decay pass must return it to its slab if the
- * CPU stays idle. The caller holds no lock. */
+/* The array of a CPU got an object: a decay pass must return it to its slab if the CPU stays idle.
+ * The caller holds no lock. */
 void idle_begin_slow(int cpu);
 static inline void idle_begin(int cpu)
 {
@@ -47,24 +44,17 @@ static inline void idle_begin(int cpu)
  * by the next pass at the earliest. */
 uint32_t decay_epoch(void);
 
-/* Call this, with no lock held, before allocating from an isolated slab. Page faults bring back
- * its purged pages, so the slab counts as backed from now on. A slab that no pass has seen lacks
- * no pages. */
+/* Call this before allocating from a slab, with the lock of its shard or while no other thread has it.
+ * Page faults bring back the pages that it lacks, so it counts as backed from now on. A slab that no
+ * pass has seen lacks no pages. The caller calls maintenance_resume() or idle_begin() when it holds no
+ * lock any more. */
 static inline void decay_begin_use(struct slab *slab)
 {
 	if (SLAB_UNLIKELY(slab->idle_since)) {
 		slab_set_idle_since(slab, 0);
-		slab_set_unbacked(slab, 0, 0);
+		__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
 	}
 	idle_kick();
-	maintenance_resume();
-}
-
-/* A purged slab has got more free objects, so it may have more memory to return. */
-static inline void idle_clear_purged(struct slab *slab)
-{
-	if (slab->idle_since == IDLE_PURGED)
-		slab_set_idle_since(slab, decay_epoch() + 1);
 }
 
 /* SLAB_DECAY_MS=0: free slabs keep no memory. */
@@ -73,7 +63,7 @@ bool decay_at_once(void);
 /* Has the memory been idle for a decay time? `idle_since` may be the next epoch. */
 static inline bool decay_is_ripe(uint32_t idle_since, uint32_t epoch)
 {
-	return idle_since == IDLE_PURGED || (int32_t)(epoch - idle_since) >= (int32_t)DECAY_EPOCHS;
+	return (int32_t)(epoch - idle_since) >= (int32_t)DECAY_EPOCHS;
 }
 
 /* --- for decay.c, which runs the passes ------------------------------------------------- */

@@ -6,14 +6,14 @@
  * descriptors. An arena consists of blocks; all descriptors of a block have one class:
  *
  *   guard | struct arena | block | block | …
- *   block: descriptor + stack, … | links, … | struct slab_debug, …
+ *   block: descriptor with its bits and struct slab_debug | descriptor … | …
  *
- * Links lie apart from the descriptors, so they take no memory until another CPU frees. The memory
- * of a block is never used for another class, and never unmapped: what a stale pointer to a
- * descriptor leads to is a descriptor, or zeros.
+ * The memory of a block is never used for another class, and never unmapped: what a stale pointer to
+ * a descriptor leads to is a descriptor, or zeros. Memory for the rooms above (metadata_block_take())
+ * has classes of its own.
  *
  * A block of which no descriptor is in use returns its memory to the OS after a decay time. The
- * thread that does so isolates the block and holds no lock meanwhile.
+ * thread that does so takes the block off its list and holds no lock meanwhile.
  */
 #include <errno.h>
 #include <slab/stats.h>
@@ -24,20 +24,34 @@
 #include "base/round.h"
 #include "base/signals.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/os.h"
-#include "pages/segment.h"
 #include "pages/topology.h"
+#include "pages/units.h"
 
 #define ARENA_BYTES ((size_t)METADATA_ARENA_BYTES)
 #define BLOCK_BYTES ((size_t)1 << 16)
 /* One before the blocks has the guard, another one struct arena. */
 #define BLOCKS_BEFORE 2u
 #define BLOCKS ((unsigned)(ARENA_BYTES / BLOCK_BYTES) - BLOCKS_BEFORE)
-#define CLASSES_MAX 256u
-#define ROOM_STEP 64u
-#define SIDE_STEP ((size_t)4096)
-#define PER_BLOCK_MAX 128u
+
+/* The bytes of classes: multiples of EXACT_STEP up to EXACT_MAX, from there on STEPS up to the next power
+ * of two. */
+#define EXACT_STEP 64u
+#define EXACT_MAX_SHIFT 10u
+#define EXACT_MAX (1u << EXACT_MAX_SHIFT)
+#define LEAST_BYTES 128u
+#define EXACT ((EXACT_MAX - LEAST_BYTES) / EXACT_STEP + 1)
+#define STEPS 8u
+/* The largest descriptor that an arena has room for. */
+#define CLASSES 110u
+/* Classes of blocks for other rooms follow those of descriptors. */
+#define RAW_CLASSES 55u
+#define RAW_MAX ((size_t)32 << 10)
+#define LISTS (CLASSES + RAW_CLASSES)
+
+#define PER_BLOCK_MAX (BLOCK_BYTES / LEAST_BYTES)
 
 /* A list of a class and node: blocks with free descriptors. */
 struct block_list {
@@ -46,11 +60,11 @@ struct block_list {
 
 /* `returning` belongs to the thread that returns the block's memory; the block is on no list. */
 struct block {
-	struct metadata_class *class; /* NULL: not in use yet */
 	struct block *next, *prev;
 	uint64_t free[PER_BLOCK_MAX / 64]; /* a bit for each descriptor */
-	uint16_t count, free_count, made;  /* made: descriptors that may hold memory */
-	uint8_t node;
+	uint16_t count, free_count, made; /* made: descriptors that may hold memory */
+	uint8_t class, node;
+	bool used; /* it has a class */
 	bool returning;
 	uint32_t idle_since; /* epoch since which all descriptors are free */
 };
@@ -59,96 +73,61 @@ struct arena {
 	struct arena *next; /* older */
 	uint64_t mapped; /* bytes: all of ARENA_BYTES, or less where space is short */
 	unsigned used; /* blocks that belong to a class */
+	struct block_list list[LISTS]; /* of the node, in its first arena */
 	struct block block[BLOCKS];
-	struct block_list list[CLASSES_MAX]; /* of the node, in its first arena */
-};
-
-struct metadata_class {
-	unsigned room; /* objects that stack and links have entries for */
-	size_t side;
-	struct geometry geometry[SLAB_SHIFTS]; /* by the size of slabs */
 };
 
 _Static_assert(offsetof(struct arena, next) == 0, "readers follow the list");
 _Static_assert(sizeof(struct arena) <= BLOCK_BYTES, "one block before the others has it");
+_Static_assert(sizeof(struct slab) <= LEAST_BYTES && LISTS <= METADATA_NONE, "classes have names");
 
-static struct metadata_class classes[CLASSES_MAX];
 /* By class, in the node's first arena; NULL: the node has no arena yet. */
 static SLAB_EARLY struct block_list *lists[SLAB_STATS_MAX_NODES];
-static SLAB_EARLY unsigned class_count;
 SLAB_EARLY struct arena *metadata_arenas[SLAB_STATS_MAX_NODES]; /* only the newest has room */
 
 /* --- classes -------------------------------------------------------------------------- */
 
-/* At most a quarter more than `objects`, so that caches of similar sizes share a class. */
-static unsigned room_of(unsigned objects)
-{
-	unsigned step = ROOM_STEP;
-
-	while (objects > 8 * step)
-		step *= 2;
-	return (unsigned)round_up(objects, step);
-}
-
-static struct metadata_class *get_class(unsigned objects, size_t side)
-{
-	unsigned room = room_of(objects);
-
-	side = round_up(side, SIDE_STEP);
-	for (unsigned i = 0; i < class_count; i++)
-		if (classes[i].room == room && classes[i].side == side)
-			return &classes[i];
-	if (class_count == CLASSES_MAX) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	classes[class_count].room = room;
-	classes[class_count].side = side;
-	return &classes[class_count++];
-}
-
-struct geometry *metadata_geometry_of(struct metadata_class *class, unsigned slab_shift)
-{
-	struct geometry *geometry = &class->geometry[slab_shift - SLAB_SHIFT_MIN];
-
-	if (!geometry->metadata)
-		*geometry = (struct geometry){.slab_shift = slab_shift, .metadata = class};
-	return geometry;
-}
-
-struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side)
-{
-	struct metadata_class *class = get_class(objects, side);
-
-	return class ? metadata_geometry_of(class, slab_shift) : NULL;
-}
-
-static size_t stride_of(const struct metadata_class *class)
-{
-	return round_up(CPU_SLAB_STACK + class->room * sizeof(uint16_t), CPU_CACHELINE);
-}
-
-static size_t links_of(const struct metadata_class *class)
-{
-	return class->room * sizeof(uint16_t);
-}
-
 /* The bytes of a descriptor with all that belongs to it. */
-static size_t bytes_of(const struct metadata_class *class)
+static size_t bytes_of(unsigned class)
 {
-	return stride_of(class) + links_of(class) + class->side;
+	unsigned above;
+	size_t power;
+
+	if (class >= CLASSES)
+		class -= CLASSES;
+	if (class < EXACT)
+		return LEAST_BYTES + class * EXACT_STEP;
+	above = class - EXACT;
+	power = (size_t)EXACT_MAX << above / STEPS;
+	return power + (above % STEPS + 1) * (power / STEPS);
+}
+
+unsigned metadata_class(size_t bytes)
+{
+	unsigned shift;
+	size_t steps;
+
+	if (bytes <= LEAST_BYTES)
+		return 0;
+	if (bytes <= EXACT_MAX)
+		return (unsigned)((bytes - LEAST_BYTES + EXACT_STEP - 1) / EXACT_STEP);
+	if (bytes > bytes_of(CLASSES - 1))
+		return METADATA_NONE;
+	shift = 63 - (unsigned)__builtin_clzll(bytes - 1);
+	steps = (bytes - 1 - ((size_t)1 << shift)) / (((size_t)1 << shift) / STEPS);
+	return EXACT + (shift - EXACT_MAX_SHIFT) * STEPS + (unsigned)steps;
 }
 
 /* A block has one descriptor if it is larger than BLOCK_BYTES. */
-static unsigned count_of(const struct metadata_class *class)
+static unsigned count_of(unsigned class)
 {
 	size_t n = BLOCK_BYTES / bytes_of(class);
 
-	return n < 1 ? 1 : n < PER_BLOCK_MAX ? (unsigned)n : PER_BLOCK_MAX;
+	return n < 1 ? 1 : (unsigned)n;
 }
 
 /* The number of BLOCK_BYTES that a block of this class takes. */
-static unsigned units_of(const struct metadata_class *class)
+static unsigned units_of(unsigned class)
 {
 	return (unsigned)(round_up(count_of(class) * bytes_of(class), BLOCK_BYTES) / BLOCK_BYTES);
 }
@@ -160,12 +139,12 @@ static struct arena *arena_of(const void *ptr)
 	return (struct arena *)(((uintptr_t)ptr & ~(ARENA_BYTES - 1)) + SEGMENT_HEAD_OFFSET);
 }
 
-/* The block that contains a descriptor. Only the first BLOCK_BYTES of a block have descriptors. */
-static struct block *block_of(const struct slab *slab)
+/* The block that contains a descriptor, which starts in the first BLOCK_BYTES. */
+static struct block *block_of(const void *descriptor)
 {
-	size_t at = (uintptr_t)slab & (ARENA_BYTES - 1);
+	size_t at = (uintptr_t)descriptor & (ARENA_BYTES - 1);
 
-	return &arena_of(slab)->block[at / BLOCK_BYTES - BLOCKS_BEFORE];
+	return &arena_of(descriptor)->block[at / BLOCK_BYTES - BLOCKS_BEFORE];
 }
 
 static char *block_start(const struct block *block)
@@ -177,9 +156,9 @@ static char *block_start(const struct block *block)
 }
 
 /* The node has an arena. */
-static struct block_list *list_of(const struct metadata_class *class, unsigned node)
+static struct block_list *list_of(unsigned class, unsigned node)
 {
-	return &lists[node][class - classes];
+	return &lists[node][class];
 }
 
 static void list_add(struct block *block)
@@ -216,7 +195,7 @@ static size_t bytes_with(unsigned blocks)
 }
 
 /* Has the newest arena of the node room for a block of this class? */
-static bool has_room(const struct metadata_class *class, unsigned node)
+static bool has_room(unsigned class, unsigned node)
 {
 	const struct arena *arena = metadata_arenas[node];
 
@@ -224,7 +203,7 @@ static bool has_room(const struct metadata_class *class, unsigned node)
 }
 
 /* Make a block; NULL: the arena has no room. */
-static struct block *make_block(struct metadata_class *class, unsigned node)
+static struct block *make_block(unsigned class, unsigned node)
 {
 	struct arena *arena = metadata_arenas[node];
 	struct block *block;
@@ -235,10 +214,11 @@ static struct block *make_block(struct metadata_class *class, unsigned node)
 	block = &arena->block[arena->used];
 	arena->used += units_of(class);
 	*block = (struct block){
-		.class = class,
 		.count = (uint16_t)n,
 		.free_count = (uint16_t)n,
+		.class = (uint8_t)class,
 		.node = (uint8_t)node,
+		.used = true,
 	};
 	for (unsigned i = 0; i < n; i++)
 		block->free[i / 64] |= UINT64_C(1) << i % 64;
@@ -249,9 +229,11 @@ static struct block *make_block(struct metadata_class *class, unsigned node)
 /* Take the free descriptor with the lowest number of a block; returns its number. */
 static unsigned take_lowest(struct block *block)
 {
-	unsigned word = block->free[0] ? 0 : 1;
-	unsigned i = word * 64 + (unsigned)__builtin_ctzll(block->free[word]);
+	unsigned word = 0, i;
 
+	while (!block->free[word])
+		word++;
+	i = word * 64 + (unsigned)__builtin_ctzll(block->free[word]);
 	block->free[word] &= block->free[word] - 1;
 	if (--block->free_count == 0)
 		list_remove(block);
@@ -262,54 +244,46 @@ static unsigned take_lowest(struct block *block)
 	return i;
 }
 
-/* Threads may read a descriptor through stale pointers, so it is written in whole words. */
-static void clear(struct slab *slab)
-{
-	typedef uint64_t __attribute__((may_alias)) word;
-	word *at = (word *)slab;
-
-	for (size_t i = 0; i < sizeof(*slab) / sizeof(word); i++)
-		__atomic_store_n(&at[i], 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->cpu.owner, CPU_NONE, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-}
-
-bool metadata_has(const struct metadata_class *class, unsigned node)
+bool metadata_has(unsigned class, unsigned node)
 {
 	return lists[node] && (list_of(class, node)->first || has_room(class, node));
 }
 
-struct slab *metadata_take(struct metadata_class *class, unsigned node)
+static void *take(unsigned class, unsigned node)
 {
 	struct block *block = lists[node] ? list_of(class, node)->first : NULL;
-	char *start, *links;
-	struct slab *slab;
-	unsigned i;
 
 	if (!block)
 		block = make_block(class, node);
-	if (!block)
+	return block ? block_start(block) + take_lowest(block) * bytes_of(class) : NULL;
+}
+
+/* Threads may read a descriptor through stale pointers, so it is written in whole words. */
+static void clear(struct slab *slab, size_t bytes)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	word *at = (word *)slab;
+
+	for (size_t i = 0; i < bytes / sizeof(word); i++)
+		__atomic_store_n(&at[i], 0, __ATOMIC_RELAXED);
+}
+
+struct slab *metadata_take(unsigned class, unsigned node, size_t clear_bytes)
+{
+	struct slab *slab = take(class, node);
+
+	if (!slab)
 		return NULL;
-	i = take_lowest(block);
-	start = block_start(block);
-	links = start + block->count * stride_of(class);
-	slab = (struct slab *)(start + i * stride_of(class));
-	clear(slab);
-	slab->links = (uint16_t *)(links + i * links_of(class));
-	slab->side = (uint32_t)class->side;
+	clear(slab, clear_bytes);
+	slab->size_class = (uint8_t)class;
 	__atomic_store_n(&slab->node, (uint8_t)node, __ATOMIC_RELAXED);
-	if (class->side)
-		__atomic_store_n(&slab->debug,
-				 (struct slab_debug *)(links + block->count * links_of(class) +
-						       i * class->side),
-				 __ATOMIC_RELAXED);
 	return slab;
 }
 
-void metadata_put(struct slab *slab, uint32_t idle_since)
+static void put(void *descriptor, uint32_t idle_since)
 {
-	struct block *block = block_of(slab);
-	size_t i = (size_t)((char *)slab - block_start(block)) / stride_of(block->class);
+	struct block *block = block_of(descriptor);
+	size_t i = (size_t)((char *)descriptor - block_start(block)) / bytes_of(block->class);
 
 	block->free[i / 64] |= UINT64_C(1) << i % 64;
 	if (block->free_count++ == 0)
@@ -318,10 +292,42 @@ void metadata_put(struct slab *slab, uint32_t idle_since)
 		block->idle_since = idle_since;
 }
 
+void metadata_put(struct slab *slab, uint32_t idle_since)
+{
+	put(slab, idle_since);
+}
+
+/* --- blocks for other rooms ------------------------------------------------------------ */
+
+void *metadata_block_take(size_t bytes)
+{
+	const unsigned class = CLASSES + metadata_class(bytes);
+	void *memory;
+
+	if (bytes > RAW_MAX) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	do {
+		segment_lock();
+		memory = take(class, 0);
+		segment_unlock();
+	} while (!memory && metadata_map(class, 0));
+	return memory;
+}
+
+void metadata_block_put(void *memory, size_t bytes)
+{
+	(void)bytes;
+	segment_lock();
+	put(memory, decay_epoch() + 1);
+	segment_unlock();
+}
+
 /* --- arenas --------------------------------------------------------------------------- */
 
 /* Under the lock. true: the arena is not needed because another thread was faster. */
-static bool publish(struct arena *arena, struct metadata_class *class, unsigned node)
+static bool publish(struct arena *arena, unsigned class, unsigned node)
 {
 	if (metadata_has(class, node))
 		return true;
@@ -334,7 +340,7 @@ static bool publish(struct arena *arena, struct metadata_class *class, unsigned 
 }
 
 /* Where space is short: map a block behind those of the newest arena. */
-static bool grow(const struct metadata_class *class, unsigned node)
+static bool grow(unsigned class, unsigned node)
 {
 	struct arena *arena;
 	bool done = false;
@@ -371,7 +377,7 @@ static struct arena *map_arena(size_t bytes, unsigned node)
 	return arena_of(start);
 }
 
-bool metadata_map(struct metadata_class *class, unsigned node)
+bool metadata_map(unsigned class, unsigned node)
 {
 	const bool parts = cpu_space_is_short();
 	struct arena *arena;
@@ -408,12 +414,12 @@ struct walk {
 
 static bool is_ripe(const struct walk *walk, const struct block *block)
 {
-	return block->class && !block->returning && block->made &&
+	return block->used && !block->returning && block->made &&
 	       block->free_count == block->count &&
 	       (walk->all || decay_is_ripe(block->idle_since, walk->epoch));
 }
 
-/* Under the lock: isolate the next ripe block of this arena. NULL: it has none. */
+/* Under the lock: take the next ripe block of this arena off its list. NULL: it has none. */
 static struct block *take_ripe(struct walk *walk)
 {
 	while (walk->i < BLOCKS) {

@@ -18,11 +18,11 @@
 #define SEGMENT_UNIT_SHIFT 14
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
-/* The guard in front of the head has this size, whatever the page size. Behind the head lie a byte
- * and then a pointer for each unit: segment_number() and slab_of(). */
+/* The guard in front of the head has this size, whatever the page size. Behind the head lie two tables
+ * with a word for each unit: the user of the slab that has the unit, and the slab's descriptor. */
 #define SEGMENT_HEAD_OFFSET 65536
-#define SEGMENT_NUMBERS_OFFSET (SEGMENT_HEAD_OFFSET + 512)
-#define SEGMENT_TABLE_OFFSET (SEGMENT_NUMBERS_OFFSET + SEGMENT_UNITS)
+#define SEGMENT_USERS_OFFSET (SEGMENT_HEAD_OFFSET + 4096)
+#define SEGMENT_TABLE_OFFSET (SEGMENT_USERS_OFFSET + SEGMENT_UNITS * sizeof(uint64_t))
 #define SEGMENT_HEAD_END (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
@@ -32,67 +32,72 @@
 #define LARGE_SHIFT_MAX 23 /* of large allocations (large.c) */
 #define SLAB_SHIFTS (LARGE_SHIFT_MAX + 1 - SLAB_SHIFT_MIN)
 
-struct geometry;
+struct shard;
 struct slab_debug;
 
 /*
- * The descriptor of a slab. Descriptors are never unmapped or reused for other data, so reading
- * through a stale pointer is harmless.
+ * The descriptor of a slab, with a bit for each object behind it. Descriptors are never unmapped or
+ * reused for other data, so reading through a stale pointer is harmless.
  *
- * cpu.user is the cache, with a tag if frees must take the slow path: read it through slab_user().
- *
- * `remote` belongs to all CPUs but the owner. It has the remote freelist (index of the first object
- * + 1 | number of objects << 16; links[] links the objects) and REMOTE_OWNED. Without REMOTE_OWNED
- * the slab is full and on no list; the thread that sets the flag isolates the slab.
+ * core/shard.h says which of the members a shard's lock protects: shard, next, prev, map, free,
+ * initialized, up, bucket.
  */
-struct slab {
-	struct cpu_slab cpu;
-	/* In the line of `cpu`: what frees to a full slab and refills use besides the freelist. */
-	uint64_t remote;
+__extension__ struct slab { /* for C++: a flexible array member */
+	char *base; /* the first object */
+	struct shard
+		*shard; /* of an ordinary slab of a cache; NULL: of no slab, a debug slab, a large
+				allocation. Changes with the locks of both shards */
+	struct slab *next, *prev; /* the list that `bucket` names */
+	const void *user; /* the cache, with a tag if frees must take the slow path: slab_user() */
 	uint16_t objects; /* room for objects */
-	uint16_t initialized; /* see slab_initialized() */
-	uint32_t idle_since; /* epoch since which decay.c finds it idle; 0: not idle */
-
-	uint16_t *links;
-	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
-	size_t large; /* large allocations: bytes requested */
-	struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
+	uint16_t free; /* bits that are set in map */
+	uint16_t
+		initialized; /* objects that were in use before: the others have never been touched, and
+				 their bits are 0 */
+	uint16_t up; /* with so many free objects a free lists the slab anew */
+	uint8_t bucket; /* the list on which the slab is, or why it is on none (core/shard.h) */
+	uint8_t shift; /* the slab has 1 << shift bytes */
+	uint8_t node;
+	uint8_t flags; /* SLAB_HAS_* of core/slab.h: with the shard's lock */
+	uint32_t idle_since; /* epoch since which decay finds it idle; 0: not idle */
+	union {
+		struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
+		size_t large; /* large allocations: bytes requested (slab_large()) */
+	};
 	uint32_t populated; /* bytes from base on that were populated */
 	union {
-		uint32_t legacy_used; /* legacy slabs without debug flags: objects in use */
+		uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
 		uint32_t
 			profiled; /* large allocations: the site of a sampled one (profile.h), or 0 */
 	};
-	/* Objects that wait for a grace period, for each of the two phases (free_rcu.c). links[]
-	 * links them; the word is index of the first + 1 | of the last + 1 << 16 | number <<
-	 * 32. */
-	uint64_t waiting[2];
-	struct slab *next_waiting[2];
-	uint64_t unbacked[2]; /* a bit for each UNBACKED_BYTES below `populated` without memory */
-	union {
-		uint64_t validated_seq; /* number of the last validation that checked the slab */
-		uint64_t destroyer; /* the thread that destroys its objects (release.c) */
-	};
-	const struct geometry *geometry; /* NULL: a large allocation with a mapping of its own */
-	uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
-	uint8_t shift; /* the slab has 1 << shift bytes */
-	uint8_t node;
-	uint8_t listed; /* on the node's partial list: under node->lock */
-	uint8_t is_free; /* on a list of free slabs: under segment_lock() */
-	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
-} __attribute__((aligned(CPU_CACHELINE)));
+	uint16_t unbacked; /* number of UNBACKED_BYTES below `populated` without memory */
+	uint8_t size_class; /* of the page layer: the size of the descriptor */
+	uint8_t spare;
+	uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
+	uint64_t map[]; /* ordinary slabs: a bit for each object, 1 is free; then slab_waiting() */
+};
 
-static_assert(offsetof(struct slab, freelist) == CPU_SLAB_FREELIST, "where cpu_cache has it");
-static_assert(offsetof(struct slab, links) == CPU_CACHELINE, "the first line is full");
+static_assert(sizeof(struct slab) == 80, "with a map of six words it takes two cache lines");
 
-#define REMOTE_OWNED (UINT64_C(1) << 32)
-#define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))
-#define REMOTE_COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
+/* The words of a map with a bit for each object. */
+static inline unsigned map_words(unsigned objects)
+{
+	return (objects + 63) / 64;
+}
 
 /* The smallest page size. All page sizes are multiples of it. */
 #define UNBACKED_BYTES ((size_t)4096)
 
-/* The head of a segment. It lies between guard pages, with the table. */
+/* The maps of a segment: free units, and those of them that hold memory. */
+enum { UNITS_FREE, UNITS_RESIDENT, UNITS_MAPS };
+
+/* The place of a segment on a list of segments by their largest range (units.c), for one map. */
+struct segment_room {
+	struct segment *next, *prev;
+	uint32_t orders; /* the largest range has 1 << (orders - 1) units; 0: there is none */
+};
+
+/* The head of a segment. It lies between guard pages, with the tables. */
 struct segment {
 	uint64_t magic;
 	struct segment *next; /* list of all segments, newest first; none is removed */
@@ -100,11 +105,18 @@ struct segment {
 		mapped; /* bytes: SEGMENT_SIZE, less of one in parts, or more for a large allocation */
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 	char *base; /* large allocations: the first byte */
-	struct segment *next_room, *prev_room; /* a list of segments with free units, or giants */
+	struct segment *next_room; /* giants; segments whose units are unmapped */
+	struct segment_room room[UNITS_MAPS];
 	uint32_t node;
-	uint32_t orders; /* the largest free range has 1 << (orders - 1) units; 0: none is free */
-	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has; they hold no memory */
+	uint32_t spare;
+	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has, but any slab may get */
+	uint64_t resident[SEGMENT_UNITS / 64]; /* of the free ones: those that hold memory */
+	uint64_t busy[SEGMENT_UNITS / 64]; /* units whose memory a thread returns or populates */
+	uint16_t since[SEGMENT_UNITS]; /* resident units: the epoch since which they are idle */
 };
+
+static_assert(SEGMENT_HEAD_OFFSET + sizeof(struct segment) <= SEGMENT_USERS_OFFSET,
+	      "one page, before the tables");
 
 static inline char *segment_start(const void *ptr)
 {
@@ -116,24 +128,32 @@ static inline struct segment *segment_of(const void *ptr)
 	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
+extern struct slab slab_none;
+
 /* The slab that contains an address of a segment. slab_none for the segment's own pages and for
- * slabs whose descriptor is not initialized. */
+ * units that no slab has. */
 static inline struct slab *slab_of(const void *ptr)
 {
 	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
+	struct slab *slab =
+		__atomic_load_n(&table[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
+				__ATOMIC_RELAXED);
 
-	return __atomic_load_n(&table[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
-			       __ATOMIC_RELAXED);
+	return slab ? slab : &slab_none;
 }
 
-/* The number of the slab that contains an address of a segment: the user of the slab chose it, 0 by
- * default. Frees read it and not the descriptor, which saves a cache miss. */
-static inline unsigned segment_number(const void *ptr)
+/* The word of the user of the slab that has this address of a segment; 0: no slab has it, or one
+ * without a user. Frees read it and not the descriptor, which saves a cache miss. */
+static inline uintptr_t *segment_user_word(const void *ptr)
 {
-	const uint8_t *numbers = (const uint8_t *)segment_start(ptr) + SEGMENT_NUMBERS_OFFSET;
+	uintptr_t *users = (uintptr_t *)(segment_start(ptr) + SEGMENT_USERS_OFFSET);
 
-	return __atomic_load_n(&numbers[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
-			       __ATOMIC_RELAXED);
+	return &users[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)];
+}
+
+static inline uintptr_t segment_user(const void *ptr)
+{
+	return __atomic_load_n(segment_user_word(ptr), __ATOMIC_RELAXED);
 }
 
 static inline struct slab **segment_table(const struct segment *segment)
@@ -144,10 +164,10 @@ static inline struct slab **segment_table(const struct segment *segment)
 /* The slab that has a unit of a segment, or slab_none. */
 static inline struct slab *segment_slab(const struct segment *segment, unsigned unit)
 {
-	return __atomic_load_n(&segment_table(segment)[unit], __ATOMIC_ACQUIRE);
-}
+	struct slab *slab = __atomic_load_n(&segment_table(segment)[unit], __ATOMIC_ACQUIRE);
 
-extern struct slab slab_none;
+	return slab ? slab : &slab_none;
+}
 
 /* An arena, which has descriptors (metadata.c). It is aligned to its size. Its struct begins
  * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node
@@ -158,32 +178,23 @@ extern struct arena *metadata_arenas[] __attribute__((visibility("hidden"))); /*
 
 /* --- a slab's memory --------------------------------------------------------------------- */
 
-static inline size_t slab_size(const struct slab *slab)
-{
-	return (size_t)slab->cpu.size8 * 8;
-}
-
 static inline size_t slab_bytes(const struct slab *slab)
 {
 	return (size_t)1 << slab->shift;
 }
 
+/* The bytes of a large allocation. 0: it is being freed, or the slab has objects. */
+static inline size_t slab_large(const struct slab *slab)
+{
+	return __atomic_load_n(&slab->objects, __ATOMIC_RELAXED)
+		       ? 0
+		       : __atomic_load_n(&slab->large, __ATOMIC_RELAXED);
+}
+
 /* The number of bytes of a slab that hold memory. */
 static inline size_t slab_held(const struct slab *slab)
 {
-	unsigned unbacked = 0;
-
-	/* Most slabs lack no page, and counting bits may be a function call. */
-	if (slab->unbacked[0] | slab->unbacked[1])
-		unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
-				      __builtin_popcountll(slab->unbacked[1]));
-	return slab->populated - unbacked * UNBACKED_BYTES;
-}
-
-static inline void slab_set_unbacked(struct slab *slab, uint64_t low, uint64_t high)
-{
-	__atomic_store_n(&slab->unbacked[0], low, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->unbacked[1], high, __ATOMIC_RELAXED);
+	return slab->populated - slab->unbacked * UNBACKED_BYTES;
 }
 
 static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
@@ -191,28 +202,18 @@ static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
 	__atomic_store_n(&slab->idle_since, epoch, __ATOMIC_RELAXED);
 }
 
-/* Where space is short: unmap the guard in front of a segment's or an arena's head but for its last
- * page. */
-void segment_trim_guard(void *start);
-
 /* --- address space (segment.c) ----------------------------------------------------------- */
 
 /* The lock of the page layer (lock.c): segments, descriptors, free slabs. */
 void segment_lock(void);
 void segment_unlock(void);
-/* Under the lock: take 1 << shift bytes that no slab has, aligned to their size; they hold no
- * memory. NULL: no segment of the node has such a range; then segment_map() makes one. */
-char *segment_take_range(unsigned shift, unsigned node);
-bool segment_has_range(unsigned shift, unsigned node);
-void segment_put_range(char *start, unsigned shift);
-/* Under the lock: let the table lead from the addresses of a slab to its descriptor, or to
- * another one. */
-void segment_lead_to(const struct slab *slab, struct slab *descriptor);
-/* Set the number of a slab; without the lock, while no other thread does. */
-void segment_set_number(const struct slab *slab, unsigned number);
-/* Map a segment, without the lock, unless the node has got such a range meanwhile. false and
- * ENOMEM. */
-bool segment_map(unsigned shift, unsigned node);
+/*
+ * Set the user of a slab of units, in its descriptor and for each unit; without the lock, while no
+ * other thread does. A release: who reads the user sees the slab. A free reads the word of its own
+ * unit alone. The first unit's word changes last: if a fork interrupts this, the child sees by it that
+ * it is not done, and a second call does all of it.
+ */
+void segment_set_user(struct slab *slab, const void *user);
 
 /* Unmap the units of segments in which all units are free. Their addresses are used again when a
  * segment is needed. Returns the number of bytes. */
@@ -276,10 +277,6 @@ static inline bool segment_known(const void *ptr)
 	return segment_mark_of(ptr) & 1;
 }
 
-/* Before a segment at `start` is marked: map the tables of its marks. false and ENOMEM. */
-bool segment_marks_ready(const char *start, size_t bytes);
-/* Mark the segment of slabs that was mapped at this address. */
-void segment_mark_slabs(const char *start);
 /* The most bytes of a large allocation that have marks: so marking takes the same time whatever its
  * size is. Larger ones, the giants, are on a list, by next_room: under the lock. */
 #define SEGMENT_MARKED_MAX (64 * SEGMENT_SIZE)
@@ -291,9 +288,6 @@ static inline bool segment_has_giants(void)
 	return __atomic_load_n(&segment_giants, __ATOMIC_ACQUIRE);
 }
 
-/* Under the lock: a large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0:
- * it did not exist, or is about to be unmapped. */
-void segment_mark_large(const char *start, size_t from, size_t to);
 /* The slab of the large allocation that has this address; NULL: none has it. The address may be
  * memory of others. */
 struct slab *segment_find_large(const void *ptr);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What an address has: the marks of the address space, which segment_known() reads, and free
- * units. */
+/* What an address has: the marks of the address space, which segment_known() reads. */
 #include <errno.h>
 
 #include "base/compiler.h"
 #include "pages/os.h"
-#include "pages/segment.h"
+#include "pages/units.h"
 
 /* No address is in this window. */
 #define WINDOW_UNSET (UINTPTR_MAX / 2)
@@ -116,15 +115,4 @@ void segment_mark_large(const char *start, size_t from, size_t to)
 		add_giant(segment_of(start));
 	else if (from > SEGMENT_MARKED_MAX && to <= SEGMENT_MARKED_MAX)
 		remove_giant(segment_of(start));
-}
-
-bool segment_unit_is_free(const void *ptr)
-{
-	unsigned unit = (unsigned)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1));
-	bool is_free;
-
-	segment_lock();
-	is_free = segment_of(ptr)->free[unit / 64] >> unit % 64 & 1;
-	segment_unlock();
-	return is_free;
 }

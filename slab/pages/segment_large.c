@@ -9,10 +9,13 @@
 #include "base/round.h"
 #include "pages/account.h"
 #include "pages/os.h"
-#include "pages/segment.h"
+#include "pages/units.h"
 
-/* Where the only descriptor lies. */
-#define DESCRIPTOR_OFFSET ((SEGMENT_HEAD_END + CPU_CACHELINE - 1) & ~(size_t)(CPU_CACHELINE - 1))
+/* The only descriptor lies behind the head, on the same page. */
+#define DESCRIPTOR_OFFSET                                                                          \
+	(SEGMENT_HEAD_OFFSET +                                                                     \
+	 ((sizeof(struct segment) + CPU_CACHELINE - 1) & ~(size_t)(CPU_CACHELINE - 1)))
+static_assert(DESCRIPTOR_OFFSET + sizeof(struct slab) <= SEGMENT_USERS_OFFSET, "no room");
 
 /* From the head's segment to the base. A base with an alignment of SEGMENT_SIZE or more is in the
  * next segment. */
@@ -20,7 +23,7 @@ static size_t large_offset(size_t align)
 {
 	if (align > SEGMENT_SIZE)
 		align = SEGMENT_SIZE;
-	return round_up(os_pages(DESCRIPTOR_OFFSET + sizeof(struct slab)), align ? align : 1);
+	return round_up(os_pages(SEGMENT_HEAD_END), align ? align : 1);
 }
 
 static size_t large_mapped(size_t bytes, size_t align)
@@ -56,7 +59,7 @@ static struct slab *lead_to_descriptor(struct segment *segment)
 
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		segment_table(segment)[u] = slab;
-	slab->cpu.base = segment->base;
+	slab->base = segment->base;
 	return slab;
 }
 
@@ -72,8 +75,6 @@ static struct slab *format_large(char *start, size_t bytes, size_t align)
 		.base = start + large_offset(align),
 	};
 	slab = lead_to_descriptor(segment);
-	slab->cpu.owner = CPU_NONE;
-	slab->remote = REMOTE_OWNED;
 	slab->large = bytes;
 	return slab;
 }

@@ -1,100 +1,122 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/magazines.h"
-#include "percpu/lifo_length.h"
+
 #include "inject.h"
-#include "core/node.h"
+#include "pages/free_slabs.h"
 #include "pages/topology.h"
 
-#include <pthread.h>
 #include <string.h>
 
-static unsigned full(const struct cache_node *node)
+/* Fewer objects are not worth a magazine. */
+#define MAGAZINE_LEAST 16u
+
+static unsigned full(const struct depot *depot)
 {
-	return __atomic_load_n(&node->magazines, __ATOMIC_RELAXED);
+	return __atomic_load_n(&depot->full, __ATOMIC_RELAXED);
 }
 
-/* With the node's lock. */
-static void set_full(struct slab_cache *cache, struct cache_node *node, unsigned n, long objects)
+/* With the lock. */
+static void count(struct depot *depot, unsigned n, long objects)
 {
-	__atomic_fetch_add(&cache->in_magazines, (size_t)objects, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->magazines, n, __ATOMIC_RELAXED);
+	__atomic_store_n(&depot->objects, depot->objects + (uint64_t)objects, __ATOMIC_RELAXED);
+	__atomic_store_n(&depot->full, n, __ATOMIC_RELAXED);
 }
 
-/* Half of a full LIFO; 0: the LIFO is not full. */
-static size_t half_of(const struct slab_cache *cache, int cpu)
+static bool fill(struct slab_cache *cache, struct depot *depot, size_t half)
 {
-	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
-	const uint64_t max = lifo_length(cache);
+	struct magazine **place = &depot->magazine[depot->full];
 
-	return __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) >= max ? max / 2 : 0;
+	if (!*place)
+		*place = metadata_block_take(sizeof(**place));
+	if (!*place)
+		return false;
+	(*place)->count = cpu_engine->take(&cache->arrays, half, (*place)->obj);
+	if (!(*place)->count)
+		return false;
+	count(depot, depot->full + 1, (long)(*place)->count);
+	return true;
 }
 
-bool magazine_put(struct slab_cache *cache, int cpu)
+bool magazine_put(struct slab_cache *cache, unsigned node)
 {
-	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
-	const unsigned n = full(node);
-	const size_t half = half_of(cache, cpu);
-	struct magazine *magazine = &node->rest->magazine[n];
+	struct depot *depot = &cache->node[node].depot;
+	const int cpu = cpu_engine->cpu();
+	size_t half = cpu < 0 ? 0 : cpu_array_count(cpu_array(cache->own_arrays, cpu)) / 2;
 	bool done = false;
 
-	if (n == MAGAZINES_MAX || !half || pthread_mutex_trylock(&node->lock) != 0)
+	if (half > MAGAZINE_OBJECTS)
+		half = MAGAZINE_OBJECTS;
+	if (full(depot) == MAGAZINES_MAX || half < MAGAZINE_LEAST || !cpu_lock_try(&depot->lock))
 		return false;
-	cpu_inject(CPU_INJECT_MAGAZINE_LOCKED);
-	if (full(node) == n &&
-	    cpu_engine->lifo_take(cache->cpu_slots, cpu, half, magazine->obj) == CPU_DONE) {
-		magazine->count = half;
-		set_full(cache, node, n + 1, (long)half);
-		done = true;
-	}
-	node_unlock(node);
+	if (depot->full < MAGAZINES_MAX)
+		done = fill(cache, depot, half);
+	cpu_lock_drop(&depot->lock);
 	return done;
 }
 
-bool magazine_get(struct slab_cache *cache, int cpu)
+static bool spend(struct slab_cache *cache, struct depot *depot)
 {
-	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
-	const unsigned n = full(node);
-	const struct magazine *magazine = n ? &node->rest->magazine[n - 1] : NULL;
-	bool done = false;
-
-	if (!magazine || pthread_mutex_trylock(&node->lock) != 0)
-		return false;
-	cpu_inject(CPU_INJECT_MAGAZINE_LOCKED);
-	if (full(node) == n &&
-	    cpu_engine->lifo_push_bulk(cache->cpu_slots, cpu, magazine->count, magazine->obj,
-				       lifo_length(cache)) == CPU_DONE) {
-		set_full(cache, node, n - 1, -(long)magazine->count);
-		done = true;
-	}
-	node_unlock(node);
-	return done;
-}
-
-/* With the node's lock. */
-static size_t take_last(struct slab_cache *cache, struct cache_node *node, size_t most, void **obj)
-{
-	struct magazine *magazine = &node->rest->magazine[full(node) - 1];
-	size_t n = magazine->count < most ? magazine->count : most;
+	struct magazine *magazine = depot->magazine[depot->full - 1];
+	const size_t n = cpu_engine->put(&cache->arrays, magazine->count, magazine->obj);
 
 	magazine->count -= n;
-	memcpy(obj, magazine->obj + magazine->count, n * sizeof(obj[0]));
-	set_full(cache, node, full(node) - !magazine->count, -(long)n);
+	memmove(magazine->obj, magazine->obj + n, magazine->count * sizeof(magazine->obj[0]));
+	count(depot, depot->full - !magazine->count, -(long)n);
 	return n;
 }
 
-size_t magazine_take(struct slab_cache *cache, size_t most, void **obj)
+bool magazine_get(struct slab_cache *cache, unsigned node)
 {
-	size_t found = 0;
+	struct depot *depot = &cache->node[node].depot;
+	bool done = false;
 
-	for (unsigned i = 0; i < topology_nodes() && !found; i++) {
-		struct cache_node *node = &cache->node[i];
+	if (!full(depot) || !cpu_lock_try(&depot->lock))
+		return false;
+	if (depot->full)
+		done = spend(cache, depot);
+	cpu_lock_drop(&depot->lock);
+	return done;
+}
 
-		if (!full(node))
+static size_t take_some(struct depot *depot, size_t most, void **objs)
+{
+	struct magazine *magazine = depot->magazine[depot->full - 1];
+	const size_t n = magazine->count < most ? magazine->count : most;
+
+	magazine->count -= n;
+	memcpy(objs, magazine->obj + magazine->count, n * sizeof(objs[0]));
+	count(depot, depot->full - !magazine->count, -(long)n);
+	return n;
+}
+
+size_t magazines_take(struct slab_cache *cache, size_t most, void **objs)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < topology_nodes() && !n; i++) {
+		struct depot *depot = &cache->node[i].depot;
+
+		/* A thread that has the lock may be filling a magazine with objects that no array
+		 * has any more. */
+		if (!full(depot) &&
+		    __atomic_load_n(&depot->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE)
 			continue;
-		node_lock(node);
-		if (full(node))
-			found = take_last(cache, node, most, obj);
-		node_unlock(node);
+		cpu_lock_take(&depot->lock);
+		if (depot->full)
+			n = take_some(depot, most, objs);
+		cpu_lock_drop(&depot->lock);
 	}
-	return found;
+	return n;
+}
+
+void magazines_destroy(struct slab_cache *cache)
+{
+	for (unsigned i = 0; i < topology_nodes(); i++)
+		for (unsigned m = 0; m < MAGAZINES_MAX; m++) {
+			struct magazine **place = &cache->node[i].depot.magazine[m];
+
+			if (*place)
+				metadata_block_put(*place, sizeof(**place));
+			*place = NULL;
+		}
 }

@@ -1,8 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Do CPUs use a cache? */
-#include "percpu/magazines.h"
-#include "percpu/refill.h"
+/* What CPUs and magazines hold, and whether CPUs use a cache. */
 #include "core/slab.h"
+#include "percpu/closing.h"
+
+static const struct cpu_array *array_of(const struct slab_cache *cache, unsigned cpu)
+{
+	return cpu_array(__atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE), cpu);
+}
+
+bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
+{
+	return cpu_array_count(array_of(cache, cpu));
+}
+
+size_t arrays_objects(const struct slab_cache *cache)
+{
+	size_t n = 0;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		n += cpu_array_count(array_of(cache, cpu));
+	return n;
+}
+
+size_t magazines_objects(const struct slab_cache *cache)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < topology_nodes(); i++)
+		n += __atomic_load_n(&cache->node[i].depot.objects, __ATOMIC_RELAXED);
+	return n;
+}
 
 static uint64_t mix(uint64_t trace, uint64_t value)
 {
@@ -10,36 +37,23 @@ static uint64_t mix(uint64_t trace, uint64_t value)
 }
 
 /* The newest object, too: a thread that allocates and frees in turn leaves the count as it was. */
-static uint64_t mix_lifo(uint64_t trace, const struct cpu_lifo *lifo)
-{
-	const uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
-
-	trace = mix(trace, n);
-	return n ? mix(trace, (uintptr_t)__atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED))
-		 : trace;
-}
-
 uint64_t cpu_use_trace(const struct slab_cache *cache, bool *ret_holds)
 {
-	uint64_t trace = magazine_objects(cache);
+	uint64_t trace = magazines_objects(cache);
 
-	*ret_holds = trace || cache_has_taken(cache);
+	*ret_holds = trace;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-		const struct cpu_slab *current;
+		const struct cpu_array *array = array_of(cache, cpu);
+		const unsigned n = cpu_array_count(array);
 
-		if (!cpu_holds(cache, cpu))
+		if (!n)
 			continue;
 		*ret_holds = true;
-		current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
-		trace = mix(trace, cpu);
-		trace = mix_lifo(trace, cpu_lifo(cache->cpu_lifos, cpu));
-		trace = mix(trace, (uintptr_t)current);
-		trace = mix(trace, current ? cpu_slab_free_count(current) : 0);
-		trace = mix(trace, __atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
-		trace = mix(trace, __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED));
-		for (unsigned event = 0; event < CPU_EVENTS; event++)
-			trace = mix(trace, __atomic_load_n(&slot->event[event], __ATOMIC_RELAXED));
+		trace = mix(trace, (uint64_t)cpu << 32 | n);
+		trace = mix(trace, (uintptr_t)cpu_array_object(array, n - 1));
 	}
+	shard_each (shard, cache)
+		for (unsigned event = 0; event < SLAB_EVENT_COUNT; event++)
+			trace = mix(trace, __atomic_load_n(&shard->event[event], __ATOMIC_RELAXED));
 	return trace;
 }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the CPUs to a phase. The objects of a CPU's LIFO are sorted by slab: those of one slab are
- * linked, a *run*, and join the slab's waiting objects by one exchange. So the exchange costs little
- * for each object, in whatever order they were freed.
+ * From the CPUs to a phase: each object's bit in its slab's map of waiting objects is set. Neighbours
+ * that were freed one after the other, a *run*, take one atomic operation.
+ *
+ * A slab with waiting objects is on the stack of its phase once: the thread that changes its link from
+ * NULL pushes it. The object that waits keeps the slab. Nobody takes slabs off the stack while threads
+ * add to the phase (rcu_enter_phase()).
  */
 #include "base/compiler.h"
 #include "base/probe.h"
 #include "core/slab.h"
+#include "debug/debug_cache.h"
 #include "inject.h"
 #include "rcu/grace_period.h"
 
 #include <errno.h>
 
-/* Runs under way at a time, one for each of as many neighbouring slabs. */
-#define RUNS 128u
-
-/* Objects of one slab that links[] links: index of the first + 1, of the last + 1, number. */
+/* Objects of one word of a slab's map. */
 struct run {
 	struct slab *slab;
-	uint16_t first, last, count;
+	unsigned word;
+	uint64_t bits;
 };
 
 uint32_t rcu_forking;
@@ -28,99 +30,148 @@ void rcu_push(struct slab **stack, struct slab *slab, struct slab **next)
 	struct slab *head = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
 	do
-		__atomic_store_n(next, head, __ATOMIC_RELAXED);
+		__atomic_store_n(next, head ? head : RCU_END, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(stack, &head, slab, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
 }
 
-/* Link a run in front of the slab's waiting objects. */
-static void add_run(struct cache_rcu *rcu, unsigned phase, const struct run *run)
-{
-	struct slab *slab = run->slab;
-	uint64_t waiting = __atomic_load_n(&slab->waiting[phase], __ATOMIC_RELAXED), value;
+/* --- phases ------------------------------------------------------------------------------- */
 
-	do {
-		__atomic_store_n(&slab->links[run->last - 1], (uint16_t)RCU_FIRST(waiting),
-				 __ATOMIC_RELAXED);
-		value = run->first |
-			(uint64_t)(RCU_LAST(waiting) ? RCU_LAST(waiting) : run->last) << 16 |
-			(uint64_t)(RCU_COUNT(waiting) + run->count) << 32;
-		cpu_inject(CPU_INJECT_RUN_LINKED);
-	} while (!__atomic_compare_exchange_n(&slab->waiting[phase], &waiting, value, true,
-					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	if (!waiting)
-		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
+/* All sequentially consistent: the objects are unlinked and freed before the phase is read, and the
+ * thread that flips the phase reads `users` afterwards. */
+unsigned rcu_enter_phase(struct cache_rcu *rcu)
+{
+	for (;;) {
+		unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
+
+		__atomic_fetch_add(&rcu->users[phase], 1, __ATOMIC_SEQ_CST);
+		if ((__atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1) == phase)
+			return phase;
+		rcu_leave_phase(rcu, phase);
+	}
 }
 
-static inline uintptr_t number_of(const struct slab *slab)
+void rcu_leave_phase(struct cache_rcu *rcu, unsigned phase)
 {
-	return (uintptr_t)slab->cpu.base >> __builtin_ctzl(slab_bytes(slab));
+	__atomic_fetch_sub(&rcu->users[phase], 1, __ATOMIC_RELEASE);
 }
 
-/* The run of an object's slab. The run of another slab makes room for it. */
-static inline struct run *find_run(struct cache_rcu *rcu, unsigned phase, struct run *runs,
-				   const void *obj)
+/* --- adding to a phase -------------------------------------------------------------------- */
+
+/* Objects on their way to a phase. */
+struct adding {
+	struct cache_rcu *rcu;
+	unsigned phase;
+	struct run run;
+	uint64_t refused;
+	struct put_bad *bad;
+};
+
+/* The object at a bit of the run: only ordinary and legacy slabs have bad ones. */
+static void refuse(struct adding *adding, uint64_t bits)
+{
+	const struct run *run = &adding->run;
+
+	for (; bits; bits &= bits - 1, adding->refused++)
+		rcu_note_double(adding->bad,
+				slab_object(adding->rcu->cache, run->slab,
+					    run->word * 64 + (unsigned)__builtin_ctzll(bits)));
+}
+
+/* The bits of a run that are free, or wait in the other phase. A debug slab knows from its records
+ * before. */
+static uint64_t free_already(const struct adding *adding)
+{
+	const struct run *run = &adding->run;
+	const uint64_t *other = slab_waiting(run->slab, !adding->phase);
+
+	if (run->slab->debug)
+		return 0;
+	return run->bits & (__atomic_load_n(&run->slab->map[run->word], __ATOMIC_RELAXED) |
+			    __atomic_load_n(&other[run->word], __ATOMIC_RELAXED));
+}
+
+static void stack_once(struct adding *adding, struct slab *slab)
+{
+	struct slab **next = slab_next_waiting(slab, adding->phase), *none = NULL;
+
+	if (!__atomic_load_n(next, __ATOMIC_RELAXED) &&
+	    __atomic_compare_exchange_n(next, &none, RCU_END, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		rcu_push(&adding->rcu->slabs[adding->phase], slab, next);
+}
+
+static void end_run(struct adding *adding)
+{
+	const struct run *run = &adding->run;
+	uint64_t bad = free_already(adding), old;
+
+	if (run->bits & ~bad) {
+		old = __atomic_fetch_or(&slab_waiting(run->slab, adding->phase)[run->word],
+					run->bits & ~bad, __ATOMIC_ACQ_REL);
+		stack_once(adding, run->slab);
+		bad |= old & run->bits;
+	}
+	if (SLAB_UNLIKELY(bad))
+		refuse(adding, bad);
+}
+
+/* The index of an object; < 0: its slab is not the cache's any more, since it was freed twice. */
+static int index_of(const struct slab_cache *cache, const struct slab *slab, const void *obj)
+{
+	unsigned index;
+	size_t into;
+	bool start;
+
+	if (SLAB_UNLIKELY(slab_user(slab) != cache))
+		return -1;
+	if (SLAB_UNLIKELY(slab->debug != NULL))
+		return debug_find_object(slab, obj, &index, &into) ? (int)index : -1;
+	index = slab_index_at(cache->reciprocal, (size_t)((const char *)obj - slab->base), &start);
+	return index < slab_initialized(slab) ? (int)index : -1;
+}
+
+static void add(struct adding *adding, void *obj)
 {
 	struct slab *slab = slab_of(obj);
-	struct run *run = &runs[number_of(slab) % RUNS];
+	const int index = index_of(adding->rcu->cache, slab, obj);
+	const struct run now = {slab, (unsigned)index / 64, UINT64_C(1) << (index & 63)};
 
-	if (SLAB_LIKELY(run->slab == slab))
-		return run;
-	if (run->slab)
-		add_run(rcu, phase, run);
-	*run = (struct run){.slab = slab};
-	return run;
-}
-
-/* Link the first objects, as many as lie in the run's slab; returns their number. */
-static inline size_t link_objects(struct run *run, size_t n, void *const *objs)
-{
-	/* Copies, which the stores to links[] cannot change. */
-	const struct cpu_slab where = {.reciprocal = run->slab->cpu.reciprocal};
-	const char *base = run->slab->cpu.base;
-	const size_t bytes = slab_bytes(run->slab);
-	uint16_t *links = run->slab->links;
-	unsigned first = run->first, last = run->last;
-	size_t i = 0;
-
-	for (; i < n; i++) {
-		size_t offset = (size_t)((const char *)objs[i] - base);
-		unsigned index = cpu_slab_index(&where, (uint16_t)(offset / 8));
-
-		if (offset >= bytes)
-			break;
-		__atomic_store_n(&links[index], (uint16_t)first, __ATOMIC_RELAXED);
-		first = index + 1;
-		last = last ? last : first;
+	if (SLAB_UNLIKELY(index < 0)) {
+		rcu_note_double(adding->bad, obj);
+		adding->refused++;
+		return;
 	}
-	run->first = (uint16_t)first;
-	run->last = (uint16_t)last;
-	run->count = (uint16_t)(run->count + i);
-	return i;
+	if (adding->run.slab == slab && adding->run.word == now.word &&
+	    SLAB_LIKELY(!(adding->run.bits & now.bits))) {
+		adding->run.bits |= now.bits;
+		return;
+	}
+	if (adding->run.slab)
+		end_run(adding);
+	adding->run = now;
 }
 
-uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs)
+uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs, struct put_bad *ret_bad)
 {
-	struct run runs[RUNS] = {0};
-	/* Both sequentially consistent: the objects are unlinked and freed before the phase is read. An
-	 * acquire alone may come before the store of the sum (ldapr of ARMv8.3). */
 	uint64_t pending = __atomic_add_fetch(&rcu->cache->memory.rcu_pending, n, __ATOMIC_SEQ_CST);
-	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
+	struct adding adding = {.rcu = rcu, .phase = rcu_enter_phase(rcu), .bad = ret_bad};
 
 	SLAB_PROBE(rcu_defer, rcu->cache->name, rcu->cache, n, pending);
-	for (size_t i = 0; i < n;)
-		i += link_objects(find_run(rcu, phase, runs, objs[i]), n - i, objs + i);
-	for (unsigned i = 0; i < RUNS; i++)
-		if (runs[i].slab)
-			add_run(rcu, phase, &runs[i]);
+	for (size_t i = 0; i < n; i++)
+		add(&adding, objs[i]);
+	if (adding.run.slab)
+		end_run(&adding);
+	rcu_leave_phase(rcu, adding.phase);
+	__atomic_fetch_sub(&rcu->cache->memory.rcu_pending, adding.refused, __ATOMIC_RELEASE);
 	return pending;
 }
 
 /* --- the CPUs' objects -------------------------------------------------------------------- */
 
-static uint64_t held_by(const struct cache_rcu *rcu, unsigned cpu)
+static unsigned held_by(const struct cache_rcu *rcu, unsigned cpu)
 {
-	return __atomic_load_n(&cpu_lifo(rcu->cache->rcu_lifos, cpu)->count, __ATOMIC_RELAXED);
+	return cpu_array_count(cpu_array(rcu->arrays, cpu));
 }
 
 bool rcu_begin_taking(struct cache_rcu *rcu)
@@ -145,77 +196,47 @@ bool rcu_cpus_hold(const struct cache_rcu *rcu)
 	return false;
 }
 
-static bool close_slots(struct cache_rcu *rcu)
+/* Empty the arrays, which were fenced. With an engine that cannot fence its sections, an object may still
+ * come into an array that looks empty; the next collection finds it. */
+static void empty_arrays(struct cache_rcu *rcu, struct put_bad *ret_bad)
 {
-	bool any = false;
+	void *objs[RCU_ARRAY_MAX];
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		if (!held_by(rcu, cpu))
 			continue;
-		__atomic_store_n(&cpu_slot(rcu->slots, cpu)->closed, 1, __ATOMIC_SEQ_CST);
-		any = true;
-	}
-	return any;
-}
-
-/* After a fence no thread opens the LIFO of a closed slot. */
-static void close_lifos(struct cache_rcu *rcu)
-{
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->closed, __ATOMIC_RELAXED))
-			__atomic_store_n(&cpu_lifo(rcu->cache->rcu_lifos, cpu)->limit, 0,
-					 __ATOMIC_SEQ_CST);
-}
-
-/* Empty the LIFOs of closed slots, which were fenced. In the child of a fork no object may be found
- * twice, so the count comes first. */
-static void empty_closed(struct cache_rcu *rcu)
-{
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_lifo *lifo = cpu_lifo(rcu->cache->rcu_lifos, cpu);
-		uint64_t n = held_by(rcu, cpu);
-
-		if (!n || !__atomic_load_n(&cpu_slot(rcu->slots, cpu)->closed, __ATOMIC_RELAXED))
-			continue;
-		__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
-		rcu_wait_for(rcu, n, lifo->obj);
+		rcu_wait_for(rcu, cpu_engine->close(rcu->arrays, (int)cpu, objs), objs, ret_bad);
+		cpu_engine->open(rcu->arrays, (int)cpu);
 	}
 }
 
-static void open_slots(struct cache_rcu *rcu)
+static int close_and_empty(struct cache_rcu *rcu, struct put_bad *ret_bad)
 {
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+	int error = 0;
 
-		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
-			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
-	}
-}
-
-/* No section uses the LIFOs of closed slots any more. false: the kernel refuses the fences. */
-static bool end_use(struct cache_rcu *rcu)
-{
+	__atomic_store_n(&rcu->cache->rcu_arrays, cpu_arrays_none(), __ATOMIC_SEQ_CST);
 	cpu_inject(CPU_INJECT_RCU_CLOSED);
-	if (!cpu_engine->fence(rcu->slots))
-		return false;
-	close_lifos(rcu);
-	cpu_inject(CPU_INJECT_RCU_LIMITED);
-	return cpu_engine->fence(rcu->slots);
+	if (cpu_engine->fence()) {
+		cpu_inject(CPU_INJECT_RCU_FENCED);
+		empty_arrays(rcu, ret_bad);
+	} else {
+		error = -EPERM;
+	}
+	__atomic_store_n(&rcu->cache->rcu_arrays, rcu->arrays, __ATOMIC_RELEASE);
+	return error;
 }
 
 int rcu_collect(struct cache_rcu *rcu)
 {
+	struct put_bad bad = {0};
 	int error = 0;
 
 	if (!rcu_begin_taking(rcu))
 		return -EAGAIN;
-	if (close_slots(rcu)) {
-		if (end_use(rcu))
-			empty_closed(rcu);
-		else
-			error = -EPERM;
-		open_slots(rcu);
-	}
+	if (rcu_cpus_hold(rcu))
+		error = close_and_empty(rcu, &bad);
 	rcu_end_taking(rcu);
+	if (SLAB_UNLIKELY(bad.n))
+		objects_report(rcu->cache, &bad, NULL);
 	return error;
 }

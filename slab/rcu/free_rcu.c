@@ -2,11 +2,10 @@
 /*
  * slab_free_rcu(): frees that wait for a grace period.
  *
- * Each CPU collects freed objects in a LIFO of its own, beside the one that serves allocations. When
- * it is full, the thread sorts the objects by slab and links those of each slab in the slab's links[],
- * which lie apart from the objects (collect.c). So nothing is written to an object that a reader may
- * still use, and nothing has to be allocated: the free cannot fail. A cache keeps a stack of the slabs
- * that have such objects.
+ * Each CPU collects freed objects in an array of its own, beside the one that serves allocations. When
+ * it is full, the thread sets a bit for each object in a map of the object's slab, which lies apart from
+ * the objects (collect.c). So nothing is written to an object that a reader may still use, and nothing
+ * has to be allocated: the free cannot fail. A cache keeps a stack of the slabs that have such objects.
  *
  * All this exists twice, for two *phases*. One phase collects the objects that are freed now, the
  * other waits. A flip swaps them:
@@ -23,22 +22,25 @@
  * collects and recycles at the same time; waiting for it is bounded. The callback records the
  * phase in which it was queued, since a helper may have flipped in the meantime.
  *
- * The callback also collects the objects of idle CPUs. A thread adds an object to its LIFO first
+ * A thread may be preempted between reading the phase and adding to it. While it is (`users`), that
+ * phase is not recycled.
+ *
+ * The callback also collects the objects of idle CPUs. A thread adds an object to its array first
  * and then checks whether a callback is pending. The callback clears that flag, fences all CPUs,
- * and checks the LIFOs again. So either the callback finds the object, or the thread finds no
+ * and checks the arrays again. So either the callback finds the object, or the thread finds no
  * callback pending and queues one.
  *
  * Slabs of type-safe caches wait in the same phases before their memory is released.
  */
 #include "rcu/free_rcu.h"
-#include "rseq.h"
 #include "base/compiler.h"
-#include "core/upcalls.h"
+#include "core/shard.h"
 #include "core/slab.h"
+#include "core/upcalls.h"
 #include "core/user_pointer.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"
-#include "core/gate.h"
+#include "rseq.h"
 
 #include <errno.h>
 
@@ -47,8 +49,10 @@
 #define BACKLOG_BYTES (UINT64_C(16) << 20)
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
-/* The least that a CPU's LIFO may hold, so that there is something to sort. */
+/* The least that a CPU's array may hold, so that neighbours come together. */
 #define HELD_MIN UINT64_C(64)
+/* Objects that a thread moves from its array at once, by way of a stack that may be small. */
+#define PART 128u
 
 static uint64_t backlog_of(size_t size)
 {
@@ -57,33 +61,36 @@ static uint64_t backlog_of(size_t size)
 	return n < BACKLOG_MIN ? BACKLOG_MIN : n > BACKLOG_MAX ? BACKLOG_MAX : n;
 }
 
-/* The most objects in one CPU's LIFO: those of all CPUs are a quarter of the backlog. */
+/* The most objects in one CPU's array: those of all CPUs are a quarter of the backlog. */
 static uint64_t most_held(uint64_t backlog)
 {
 	uint64_t n = backlog / 4 / cpu_possible();
+	uint64_t room = cpu_array_room(true);
 
-	return n < HELD_MIN ? HELD_MIN : n > CPU_LIFO_MAX ? CPU_LIFO_MAX : n;
+	room = room > RCU_ARRAY_MAX ? RCU_ARRAY_MAX : room;
+	return n < HELD_MIN ? HELD_MIN : n > room ? room : n;
 }
 
-static void retire(struct slab_cache *cache, struct slab *slab)
+static void release(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_rcu *rcu = cache->rcu;
 	unsigned phase;
 
 	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
-	phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
-	rcu_push(&rcu->retired[phase], slab, &slab->next);
+	phase = rcu_enter_phase(rcu);
+	rcu_push(&rcu->leaving[phase], slab, &slab->next);
+	rcu_leave_phase(rcu, phase);
 	rcu_arm(rcu);
 }
 
-static const struct cache_deferral deferral = {retire, rcu_enter, rcu_leave};
+static const struct cache_deferral deferral = {release, rcu_enter, rcu_leave};
 
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
 {
 	struct cache_rcu *rcu = rcu_pool_take();
-	char *slots = rcu ? slots_create() : NULL;
+	char *arrays = rcu ? cpu_arrays_create(true) : NULL;
 
-	if (!slots) {
+	if (!arrays) {
 		if (rcu)
 			rcu_pool_put(rcu);
 		return NULL;
@@ -91,11 +98,11 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 	*rcu = (struct cache_rcu){
 		.cache = cache,
 		.flavor = flavor,
-		.slots = slots,
+		.arrays = arrays,
 		.backlog = backlog_of(cache->size),
 	};
 	cache->deferral = &deferral;
-	cache->rcu_lifos = cpu_slots_lifos(slots);
+	cache->rcu_arrays = arrays;
 	cache->rcu_max = most_held(rcu->backlog);
 	return rcu;
 }
@@ -113,10 +120,15 @@ static void stack_again(struct slab *slab, void *arg)
 	struct cache_rcu *rcu = arg;
 
 	for (unsigned phase = 0; phase < 2; phase++) {
-		if (!slab->waiting[phase])
-			continue;
-		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
-		rcu->cache->memory.rcu_pending += RCU_COUNT(slab->waiting[phase]);
+		const uint64_t *waiting = slab_waiting(slab, phase);
+		unsigned n = 0;
+
+		for (unsigned word = 0; word < map_words(slab->objects); word++)
+			n += (unsigned)__builtin_popcountll(waiting[word]);
+		*slab_next_waiting(slab, phase) = NULL;
+		if (n)
+			rcu_push(&rcu->slabs[phase], slab, slab_next_waiting(slab, phase));
+		rcu->cache->memory.rcu_pending += n;
 	}
 }
 
@@ -127,7 +139,8 @@ static void count_again(struct cache_rcu *rcu)
 	cache->memory.rcu_pending = 0;
 	for (unsigned phase = 0; phase < 2; phase++) {
 		rcu->slabs[phase] = NULL;
-		for (struct slab *slab = rcu->retired[phase]; slab; slab = slab->next)
+		for (struct slab *slab = rcu->leaving[phase]; slab && slab != RCU_END;
+		     slab = slab->next)
 			cache->memory.rcu_pending++;
 	}
 	cache_each_slab(cache, stack_again, rcu);
@@ -161,51 +174,70 @@ void rcu_after_fork_child(struct slab_cache *cache)
 	if (!cache->rcu)
 		return;
 	rcu = leave_to_callback(cache->rcu);
-	rcu->driving = rcu->taking = 0;
+	rcu->driving = rcu->taking = rcu->users[0] = rcu->users[1] = 0;
 	rcu->forked = true;
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
-
-		if (slot->closed)
-			slot->closed = 0;
-	}
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		cpu_engine->open(rcu->arrays, (int)cpu);
+	cache->rcu_arrays = rcu->arrays;
 	cache->rcu = rcu;
 	count_again(rcu);
 }
 
 /* --- freeing -------------------------------------------------------------------------------- */
 
-/* Move the CPU's LIFO to the phase that collects. */
-static SLAB_SLOWPATH void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
+/* Move the objects of this CPU's array to the phase that collects. */
+static SLAB_SLOWPATH void pass_on(struct slab_cache *cache, uint64_t *ret_pending,
+				  struct put_bad *ret_bad)
 {
-	void *objs[CPU_LIFO_MAX];
-	const size_t n = rcu->cache->rcu_max;
+	void *objs[PART];
+	size_t n;
 
-	if (!rcu_begin_taking(rcu))
+	if (!rcu_begin_taking(cache->rcu))
 		return;
-	if (cpu_engine->lifo_take(rcu->slots, cpu, n, objs) == CPU_DONE)
-		*ret_pending = rcu_wait_for(rcu, n, objs);
-	rcu_end_taking(rcu);
+	for (uint64_t left = cache->rcu_max; left; left -= n) {
+		n = cpu_engine->take(&cache->rcu_arrays, left < PART ? left : PART, objs);
+		if (!n)
+			break;
+		*ret_pending = rcu_wait_for(cache->rcu, n, objs, ret_bad);
+	}
+	rcu_end_taking(cache->rcu);
 }
 
-/* Add an object to the CPU's LIFO. false: it is the newest already, a double free. */
-static bool add(struct cache_rcu *rcu, void *obj, uint64_t *ret_pending)
+/* The array of this CPU has refused an object. Arrays get their limit when they are first used, so that
+ * those of unused CPUs take no memory. */
+static void make_room(struct slab_cache *cache, int cpu, uint64_t *ret_pending,
+		      struct put_bad *ret_bad)
+{
+	struct cpu_array *array = cpu_array(cache->rcu->arrays, cpu);
+
+	if (cpu_array_limit(array) < cache->rcu_max)
+		cpu_array_set_limit(array, (unsigned)cache->rcu_max);
+	else if (cpu_array_count(array) >= cache->rcu_max)
+		pass_on(cache, ret_pending, ret_bad);
+}
+
+/* While the arrays are closed, or other threads disturb this one all the time, objects go to the phase
+ * one by one. */
+static void add(struct slab_cache *cache, void *obj, uint64_t *ret_pending, struct put_bad *ret_bad)
 {
 	int cpu = cpu_engine->cpu();
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
-		enum cpu_result result =
-			cpu_engine->lifo_push(rcu->slots, cpu, obj, rcu->cache->rcu_max);
+		enum cpu_result result;
 
+		cpu_seen(cpu);
+		result = cpu_engine->push(&cache->rcu_arrays, obj);
 		if (result == CPU_DONE)
-			return true;
-		if (result == CPU_DOUBLE)
-			return false;
-		if (result == CPU_MISS)
-			pass_on(rcu, cpu, ret_pending);
+			return;
+		if (result == CPU_DOUBLE) {
+			rcu_note_double(ret_bad, obj);
+			return;
+		}
+		if (__atomic_load_n(&cache->rcu_arrays, __ATOMIC_RELAXED) != cache->rcu->arrays)
+			break;
+		make_room(cache, cpu, ret_pending, ret_bad);
 	}
-	*ret_pending = rcu_wait_for(rcu, 1, &obj);
-	return true;
+	*ret_pending = rcu_wait_for(cache->rcu, 1, &obj, ret_bad);
 }
 
 /* Is this a valid free? If not, report it. */
@@ -217,30 +249,30 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 	}
 	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return debug_begin_waiting(cache, slab, obj, caller);
-	if (SLAB_LIKELY(slab_is_object(slab, obj)))
+	if (SLAB_LIKELY(slab_is_object(cache, slab, obj)))
 		return true;
-	debug_report_interior(cache, slab, obj, caller);
+	cache->checks->no_object(cache, obj, caller);
 	return false;
 }
 
-/* Off the fast path: the CPU's LIFO is full, or the free is unusual. */
+/* Off the fast path: the CPU's array is full or new, or the free is unusual. */
 static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
+	struct put_bad bad = {0};
 	uint64_t pending = 0;
 
 	if (!may_wait(cache, obj, slab, caller))
 		return;
-	if (!add(cache->rcu, obj, &pending)) {
-		debug_report_double_free(cache, slab, obj, caller);
-		return;
-	}
+	add(cache, obj, &pending, &bad);
+	if (SLAB_UNLIKELY(bad.n))
+		objects_report(cache, &bad, bad.bad[bad.n - 1].obj == obj ? caller : NULL);
 	rcu_arm(cache->rcu);
 	if (SLAB_UNLIKELY(pending > cache->rcu->backlog / 4))
 		rcu_help(cache->rcu);
 }
 
-/* The LIFO got an object. A driver finds it only if walks visit the row of this CPU. */
+/* The array got an object. A driver finds it only if walks visit the row of this CPU. */
 static inline void begin_waiting(struct slab_cache *cache)
 {
 	cpu_seen(cpu_rseq_number());
@@ -250,14 +282,11 @@ static inline void begin_waiting(struct slab_cache *cache)
 /* The fast path checks the pointer, so that a report names the caller. */
 void slab_free_rcu(struct slab_cache *cache, void *obj)
 {
-	struct slab *slab;
-	bool other;
-
 	if (SLAB_UNLIKELY(!obj))
 		return;
-	slab = slab_of_user(obj, cache, &other);
-	if (SLAB_UNLIKELY(other) || SLAB_UNLIKELY(!slab_is_object(slab, obj)) ||
-	    SLAB_UNLIKELY(!rseq_push(&cache->rcu_lifos, obj, cpu_rseq_offset)))
+	if (SLAB_UNLIKELY(!slab_has_user(obj, cache)) ||
+	    SLAB_UNLIKELY(!slab_is_object(cache, slab_of(obj), obj)) ||
+	    SLAB_UNLIKELY(!rseq_push(&cache->rcu_arrays, obj, cpu_rseq_offset)))
 		free_slow(cache, obj, __builtin_return_address(0));
 	else
 		begin_waiting(cache);

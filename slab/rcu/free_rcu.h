@@ -13,8 +13,8 @@ struct cache_rcu;
 struct slab;
 struct slab_cache;
 
-/* Create the RCU state of a cache with args.rcu, with the slots that its frees use. NULL and ENOMEM
- * if there is no memory. */
+/* Create the RCU state of a cache with args.rcu, with the arrays that its frees use. The caller holds
+ * registry_lock. NULL and ENOMEM if there is no memory. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
 /* Does the cache use this flavour? NULL: none. */
 bool rcu_is_flavor(const struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
@@ -27,7 +27,7 @@ void rcu_destroy(struct cache_rcu *rcu);
  * -EDEADLK within a read-side critical section. */
 int rcu_drain(struct slab_cache *cache);
 
-/* Does anything wait for a grace period, in a CPU's LIFO or in a phase? */
+/* Does anything wait for a grace period, in a CPU's array or in a phase? */
 bool rcu_has_waiting(const struct slab_cache *cache);
 
 /* A thread of libslab calls this when it starts. Such threads are registered with no flavour. */
@@ -36,7 +36,7 @@ void rcu_this_thread_is_ours(void);
 /* Wait until no object waits, but at most some milliseconds. Allocations that hit a limit call
  * this. */
 void rcu_wait_a_moment(struct slab_cache *cache);
-/* Held over fork. A thread that holds it takes only locks of slots. */
+/* Held over fork. A thread that holds it takes only locks of arrays. */
 void rcu_fork_lock(void);
 void rcu_fork_unlock(void);
 /* After rcu_fork_lock(): wait until no thread has objects that are neither a CPU's nor in a phase. */

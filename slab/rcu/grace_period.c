@@ -11,9 +11,10 @@
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/probe.h"
-#include "percpu/refill.h"
+#include "core/shard.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
+#include "pages/idle.h"
 
 #include <errno.h>
 
@@ -27,88 +28,161 @@
 /* The most grace periods in a row that a callback waits for. */
 #define CATCH_UP 64u
 
+/* How long a driver waits for threads that add to the phase. */
+#define USERS_WAIT_NS 1000000L
+
 /* This thread is the driver and recycles. Frees by destructors must not make it wait. */
 static __thread bool recycles;
+
+static void hold_up(void)
+{
+	clock_sleep(HOLD_UP_NS);
+}
 
 /* Take a whole stack. No thread pops a single slab, so there is no ABA problem. */
 static struct slab *take_all(struct slab **stack)
 {
 	if (!__atomic_load_n(stack, __ATOMIC_RELAXED))
-		return NULL;
+		return RCU_END;
 	return __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
 }
 
 /* --- recycling ------------------------------------------------------------------------ */
 
-static void free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
+/* Free an object of a debug or legacy slab. false: the slab is an ordinary one now. */
+static bool free_checked(struct slab_cache *cache, struct slab *slab, unsigned index)
 {
-	char *obj = slab->cpu.base + index * slab_size(slab);
-	uint16_t offset8;
-
 	while (slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		if (debug_free_waited(cache, slab, index))
-			return;
-	slab_clear_freed(slab, obj);
-	offset8 = cpu_slab_offset8(&slab->cpu, obj);
-	slab_free_remote(cache, slab, 1, &offset8);
+			return true;
+	return false;
 }
 
-/* Free the objects of a tagged slab one by one, since each free needs its checks. */
-static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
+/* Free the objects of a tagged slab one by one. Returns the bits of those that are left, to be set as
+ * in an ordinary slab. */
+static uint64_t free_singly(struct slab_cache *cache, struct slab *slab, unsigned word,
+			    uint64_t bits)
 {
-	unsigned i = RCU_FIRST(waiting);
+	uint64_t left = 0;
 
-	for (unsigned left = RCU_COUNT(waiting); i && left; left--) {
-		unsigned next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+	for (; bits; bits &= bits - 1) {
+		const unsigned index = word * 64 + (unsigned)__builtin_ctzll(bits);
 
-		free_waited(cache, slab, i - 1);
-		i = next;
+		if (free_checked(cache, slab, index))
+			continue;
+		slab_clear_freed(slab, slab_object(cache, slab, index));
+		left |= bits & -bits;
 	}
+	return left;
 }
 
-/* A slab's remote word holds the same kind of chain, so an untagged slab takes it whole. */
-static void free_chain(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
+/* Free the objects of one word. They keep the slab, which may be gone afterwards. */
+static void free_word(struct slab_cache *cache, struct slab *slab, unsigned word, uint64_t bits,
+		      struct put_bad *bad)
 {
+	const char *base = slab->base;
+	uint64_t twice;
+
 	if (slab_is_tagged(slab, SLAB_TAGS))
-		free_singly(cache, slab, waiting);
-	else
-		slab_free_chain(cache, slab, RCU_FIRST(waiting), RCU_LAST(waiting),
-				RCU_COUNT(waiting));
+		bits = free_singly(cache, slab, word, bits);
+	twice = bits ? objects_put_bits(cache, slab, word, bits) : 0;
+	for (; SLAB_UNLIKELY(twice); twice &= twice - 1)
+		rcu_note_double(bad, (char *)base + (word * 64 + (unsigned)__builtin_ctzll(twice)) *
+							    cache->size);
 }
 
-/* The grace period of this phase has ended: free its objects and slabs. Called by the driver. */
-static void recycle(struct cache_rcu *rcu, unsigned phase)
+/* Free the waiting objects of a slab; returns their number. The objects of a word are freed when the
+ * next word with objects was read: these keep the slab. */
+static unsigned free_slab(struct slab_cache *cache, struct slab *slab, unsigned phase,
+			  struct put_bad *bad)
+{
+	uint64_t *waiting = slab_waiting(slab, phase), held = 0;
+	const unsigned words = map_words(slab->objects);
+	unsigned held_word = 0, objects = 0;
+
+	__atomic_store_n(slab_next_waiting(slab, phase), NULL, __ATOMIC_RELAXED);
+	for (unsigned word = 0; word < words; word++) {
+		uint64_t bits = __atomic_exchange_n(&waiting[word], 0, __ATOMIC_ACQ_REL);
+
+		if (!bits)
+			continue;
+		if (held)
+			free_word(cache, slab, held_word, held, bad);
+		held = bits;
+		held_word = word;
+		objects += (unsigned)__builtin_popcountll(bits);
+	}
+	if (held)
+		free_word(cache, slab, held_word, held, bad);
+	return objects;
+}
+
+static uint64_t free_objects(struct slab_cache *cache, unsigned phase)
+{
+	struct slab *slab = take_all(&cache->rcu->slabs[phase]), *next;
+	struct put_bad bad = {0};
+	uint64_t objects = 0;
+
+	for (; slab != RCU_END; slab = next) {
+		next = __atomic_load_n(slab_next_waiting(slab, phase), __ATOMIC_RELAXED);
+		objects += free_slab(cache, slab, phase, &bad);
+	}
+	if (objects)
+		shard_each (shard, cache)
+			shard_trim(cache, shard);
+	if (SLAB_UNLIKELY(bad.n))
+		objects_report(cache, &bad, NULL);
+	return objects;
+}
+
+static uint64_t free_slabs(struct slab_cache *cache, unsigned phase)
+{
+	struct slab *slab = take_all(&cache->rcu->leaving[phase]), *next;
+	uint64_t slabs = 0;
+
+	for (; slab != RCU_END; slab = next, slabs++) {
+		next = slab->next;
+		slab_release_now(cache, slab);
+	}
+	return slabs;
+}
+
+/* Wait, for a moment, until no thread adds to a phase. A preempted thread may take longer. */
+static bool users_left(const struct cache_rcu *rcu, unsigned phase)
+{
+	for (unsigned n = 0; n < USERS_WAIT_NS / HOLD_UP_NS; n++) {
+		if (!__atomic_load_n(&rcu->users[phase], __ATOMIC_SEQ_CST))
+			return true;
+		hold_up();
+	}
+	return false;
+}
+
+/* The grace period of this phase has ended: free its objects and slabs. false: a thread still adds to
+ * the phase, so it waits for another grace period. Called by the driver. */
+static bool recycle(struct cache_rcu *rcu, unsigned phase)
 {
 	struct slab_cache *cache = rcu->cache;
-	struct slab *slab = take_all(&rcu->slabs[phase]), *next;
-	struct slab *retired = take_all(&rcu->retired[phase]);
-	uint64_t objects = 0, slabs = 0;
+	uint64_t objects, slabs;
 
+	if (!users_left(rcu, phase))
+		return false;
 	SLAB_PROBE(rcu_grace_end, cache->name, cache, phase);
 	recycles = true;
-	for (; slab; slab = next) {
-		uint64_t waiting;
-
-		/* After the exchange, other threads may push the slab again: read `next` first. */
-		next = __atomic_load_n(&slab->next_waiting[phase], __ATOMIC_RELAXED);
-		waiting = __atomic_exchange_n(&slab->waiting[phase], 0, __ATOMIC_ACQ_REL);
-		free_chain(cache, slab, waiting);
-		objects += RCU_COUNT(waiting);
-	}
-	for (; retired; retired = next, slabs++) {
-		next = retired->next;
-		debug_slab_release_now(cache, retired);
-	}
+	objects = free_objects(cache, phase);
+	slabs = free_slabs(cache, phase);
 	recycles = false;
+	idle_kick();
 	SLAB_PROBE(rcu_free, cache->name, cache, objects, slabs);
 	__atomic_fetch_add(&cache->memory.rcu_freed, objects, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELEASE);
+	return true;
 }
 
 static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
 {
 	return __atomic_load_n(&rcu->slabs[phase], __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&rcu->retired[phase], __ATOMIC_RELAXED);
+	       __atomic_load_n(&rcu->leaving[phase], __ATOMIC_RELAXED);
 }
 
 /* If the collecting phase has anything, flip: it waits from now on, and the other phase, which is
@@ -126,14 +200,15 @@ static bool flip_phase(struct cache_rcu *rcu)
 
 /* --- driving: grace periods ---------------------------------------------------------- */
 
-/* Wait for a grace period, and recycle the phase that waited for it. Called by the driver. */
-static void synchronize(struct cache_rcu *rcu)
+/* Wait for a grace period, and recycle the phase that waited for it; false as recycle(). Called by the
+ * driver. */
+static bool synchronize(struct cache_rcu *rcu)
 {
 	int cancel = cancel_disable();
 
 	rcu_functions(rcu->flavor)->update_synchronize_rcu();
 	cancel_restore(cancel);
-	recycle(rcu, ~rcu->phase & 1);
+	return recycle(rcu, ~rcu->phase & 1);
 }
 
 /* Wait for one grace period, after a flip if necessary. false: nothing waits. Called by the
@@ -176,14 +251,14 @@ void rcu_call(struct cache_rcu *rcu)
 }
 
 /* Declare that no callback is pending, and queue one if a thread freed an object before it could
- * see that. Without a fence, a callback could not take what CPUs hold. Called by the driver, since rcu_destroy() may free the struct as soon as there is no
- * driver. */
+ * see that. Without a fence, a callback could not take what CPUs hold. Called by the driver, since
+ * rcu_destroy() may free the struct as soon as there is no driver. */
 static void disarm(struct cache_rcu *rcu)
 {
 	bool fenced;
 
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
-	fenced = cpu_engine->fence(rcu->slots);
+	fenced = cpu_engine->fence();
 	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) ||
 	    (fenced && rcu_cpus_hold(rcu)))
 		rcu_arm(rcu);
@@ -233,11 +308,6 @@ static void callback(struct rcu_callback *called)
 }
 
 /* --- driving: helpers ---------------------------------------------------------------------- */
-
-static void hold_up(void)
-{
-	clock_sleep(HOLD_UP_NS);
-}
 
 static bool is_too_much(const struct cache_rcu *rcu)
 {
@@ -340,14 +410,16 @@ int rcu_drain(struct slab_cache *cache)
 		return error;
 	while (!start_driving(rcu))
 		hold_up();
-	synchronize(rcu);
-	/* An object is in a LIFO, or a thread has taken it and is adding it to the phase. */
+	while (!synchronize(rcu))
+		;
+	/* An object is in an array, or a thread has taken it and is adding it to the phase. */
 	while ((error = rcu_collect(rcu)) == -EAGAIN)
 		hold_up();
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
 		hold_up();
 	if (flip_phase(rcu))
-		synchronize(rcu);
+		while (!synchronize(rcu))
+			;
 	stop_driving(rcu);
 	if (online)
 		rcu_functions(rcu->flavor)->thread_online();
@@ -365,12 +437,12 @@ void rcu_stop(struct cache_rcu *rcu)
 {
 	while (!start_driving(rcu))
 		hold_up();
-	cpu_slots_touch(rcu->slots); /* before rcu_destroy(), which runs under a lock */
+	cpu_arrays_touch(rcu->arrays); /* before rcu_destroy(), which runs under a lock */
 }
 
 void rcu_destroy(struct cache_rcu *rcu)
 {
-	cpu_slots_destroy(rcu->slots);
+	cpu_arrays_destroy(rcu->arrays);
 	rcu->cache = NULL;
 	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))
 		stop_driving(rcu); /* the pending callback frees the struct */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The RCU state of a cache, and what frees (free_rcu.c) and phases (grace_period.c) call of each
- * other. A phase is one of two chains of waiting objects: one collects, the other waits.
+ * The RCU state of a cache, and what frees (free_rcu.c), collection (collect.c) and phases
+ * (grace_period.c) call of each other. A phase is one of two sets of waiting objects and slabs: one
+ * collects, the other waits.
  */
 #ifndef SLAB_RCU_GRACE_PERIOD_H
 #define SLAB_RCU_GRACE_PERIOD_H
@@ -9,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/shard.h"
 #include "cpu_cache.h"
 #include "pages/segment.h"
 #include "rcu/flavor.h"
@@ -16,10 +18,8 @@
 
 struct slab_cache;
 
-/* The contents of slab->waiting[]: a chain in links[] and its length. */
-#define RCU_FIRST(waiting) ((unsigned)((waiting) & 0xffff))
-#define RCU_LAST(waiting) ((unsigned)((waiting) >> 16 & 0xffff))
-#define RCU_COUNT(waiting) ((unsigned)((waiting) >> 32))
+/* The most objects in one CPU's array: they are moved by way of the stack. */
+#define RCU_ARRAY_MAX (CPU_ARRAY_MAX / 2)
 
 /*
  * The RCU state of a cache. It outlives the cache if a callback is still pending: `cache` is then
@@ -29,28 +29,37 @@ struct cache_rcu {
 	struct rcu_callback callback;
 	struct slab_cache *cache;
 	const struct rcu_flavor_struct *flavor;
-	char *slots;             /* their LIFOs have the CPUs' objects */
+	char *arrays;            /* cache->rcu_arrays, unless they are closed */
 	uint64_t backlog;        /* the most waiting objects before producers are delayed */
 	uint32_t armed;          /* a callback is pending */
 	uint32_t driving;        /* a driver flips or recycles */
 	uint64_t phase;          /* grows with each flip; lowest bit: the collecting phase */
 	uint64_t armed_phase;    /* `phase` when the callback was queued */
-	struct slab *slabs[2];   /* slabs with waiting objects, of each phase */
-	struct slab *retired[2]; /* slabs of type-safe caches that wait themselves */
+	uint32_t users[2];       /* number of threads that add to each phase */
+	struct slab *slabs[2];   /* stacks: slabs with waiting objects, of each phase */
+	struct slab *leaving[2]; /* stacks: slabs of type-safe caches that wait themselves */
 	uint32_t taking;         /* number of threads within rcu_begin_taking() */
 	bool held_up;            /* a thread was delayed within a read-side critical section */
 	bool forked;             /* in a child of fork, before its first callback */
 	struct cache_rcu *next;  /* on the free list */
 };
 
+/* The end of a stack. So a slab whose link is NULL is on none. */
+#define RCU_END (&slab_none)
+
 /* Push a slab onto a stack; `next` is the member of the slab that links it. */
 void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
-/* Add objects to the phase that collects; returns the number that now wait. */
-uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs);
+/* Around everything that adds to the phase that collects, which rcu_enter_phase() returns. Between
+ * them the phase is not recycled. */
+unsigned rcu_enter_phase(struct cache_rcu *rcu);
+void rcu_leave_phase(struct cache_rcu *rcu, unsigned phase);
+/* Add objects to the phase that collects; returns the number that now wait. Objects that are free or
+ * wait already are added to *ret_bad. */
+uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs, struct put_bad *ret_bad);
 /* Move the objects of all CPUs to the phase that collects. If nothing was moved, returns -EAGAIN (a
  * fork is under way) or -EPERM (the kernel refuses the fence). Called by the driver. */
 int rcu_collect(struct cache_rcu *rcu);
-/* Around everything that takes objects out of a LIFO and adds them to a phase. false: a fork is under
+/* Around everything that takes objects out of an array and adds them to a phase. false: a fork is under
  * way; its child would lack such objects. */
 bool rcu_begin_taking(struct cache_rcu *rcu);
 void rcu_end_taking(struct cache_rcu *rcu);
@@ -72,6 +81,15 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 	    __atomic_compare_exchange_n(&rcu->armed, &no, 1, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED))
 		rcu_call(rcu);
+}
+
+/* Note an object that was free already, for a report. */
+static inline void rcu_note_double(struct put_bad *bad, void *obj)
+{
+	if (bad->n < PUT_BAD_MAX) {
+		bad->bad[bad->n].obj = obj;
+		bad->bad[bad->n++].what = PUT_FREE_ALREADY;
+	}
 }
 
 /* Around callbacks of a cache: a thread of libslab registers with the cache's flavour. Other

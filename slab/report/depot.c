@@ -25,7 +25,7 @@
 _Static_assert(sizeof(struct stack_record) == UNIT, "frames follow aligned");
 _Static_assert(SLAB_STACK_MAX < 1u << DEPOT_COUNT_BITS, "a number of frames fits");
 
-struct depot depot_stacks;
+struct stack_depot depot_stacks;
 
 uint64_t depot_hash(const void *const *frames, unsigned n)
 {
@@ -39,7 +39,7 @@ uint64_t depot_hash(const void *const *frames, unsigned n)
 	return hash * odd;
 }
 
-static struct stack_record *record_at(const struct depot *depot, uint32_t id)
+static struct stack_record *record_at(const struct stack_depot *depot, uint32_t id)
 {
 	char *chunk = __atomic_load_n(&depot->chunk[id / CHUNK_UNITS], __ATOMIC_ACQUIRE);
 
@@ -47,7 +47,7 @@ static struct stack_record *record_at(const struct depot *depot, uint32_t id)
 }
 
 /* Find a stack among the records from `id` up to, but without, `end`. Returns its id or 0. */
-static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint32_t signature,
+static uint32_t find(const struct stack_depot *depot, uint32_t id, uint32_t end, uint32_t signature,
 		     const void *const *frames, unsigned n)
 {
 	while (id != end) {
@@ -63,7 +63,7 @@ static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint3
 
 /* Take room for a record of `units` units. It lies in one chunk, which is mapped. 0: the depot
  * is full. */
-static uint32_t take_room(struct depot *depot, unsigned units)
+static uint32_t take_room(struct stack_depot *depot, unsigned units)
 {
 	uint32_t chunks = depot->chunks_max ? depot->chunks_max : DEPOT_CHUNKS_MAX;
 	uint32_t next = __atomic_load_n(&depot->next, __ATOMIC_RELAXED);
@@ -82,14 +82,14 @@ static uint32_t take_room(struct depot *depot, unsigned units)
 }
 
 /* NULL: there is no memory for buckets. */
-static uint32_t *bucket_of(struct depot *depot, uint64_t hash)
+static uint32_t *bucket_of(struct stack_depot *depot, uint64_t hash)
 {
 	uint32_t *buckets = os_map_once(&depot->buckets, BUCKETS_BYTES);
 
 	return buckets ? &buckets[hash >> (64 - DEPOT_BUCKET_BITS)] : NULL;
 }
 
-static uint32_t add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
+static uint32_t add(struct stack_depot *depot, uint64_t hash, const void *const *frames, unsigned n)
 {
 	uint32_t *bucket = bucket_of(depot, hash);
 	uint32_t signature = (uint32_t)(hash << DEPOT_COUNT_BITS) | n;
@@ -118,7 +118,7 @@ static uint32_t add(struct depot *depot, uint64_t hash, const void *const *frame
 	return id;
 }
 
-uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
+uint32_t depot_add(struct stack_depot *depot, uint64_t hash, const void *const *frames, unsigned n)
 {
 	const int saved = errno;
 	const uint32_t id = add(depot, hash, frames, n);
@@ -127,7 +127,7 @@ uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames
 	return id;
 }
 
-unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames)
+unsigned depot_frames(const struct stack_depot *depot, uint32_t id, const void *const **ret_frames)
 {
 	const struct stack_record *record;
 

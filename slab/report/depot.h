@@ -17,7 +17,7 @@
 #define DEPOT_CHUNKS_MAX 1024u
 
 /* All zero: an empty depot. */
-struct depot {
+struct stack_depot {
 	void *buckets; /* uint32_t: ids of the newest records, 0: none; NULL: not mapped yet */
 	void *chunk[DEPOT_CHUNKS_MAX]; /* NULL: not mapped yet */
 	uint32_t next;       /* id of the next record */
@@ -36,7 +36,7 @@ __extension__ struct stack_record { /* for C++: a flexible array member */
 };
 
 /* The depot of libslab. */
-extern struct depot depot_stacks;
+extern struct stack_depot depot_stacks;
 
 /* Hash a stack. Return addresses differ in few bits; the hashes differ in all. */
 uint64_t depot_hash(const void *const *frames, unsigned n);
@@ -45,9 +45,9 @@ uint64_t depot_hash(const void *const *frames, unsigned n);
  * stacks may have equal hashes. 0: the depot is full. Equal stacks get the same id, even if
  * several threads add them at once. errno keeps its value.
  */
-uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n);
+uint32_t depot_add(struct stack_depot *depot, uint64_t hash, const void *const *frames, unsigned n);
 /* depot_frames: the number of frames, and their address, which stays valid. 0: there is no such
  * record. */
-unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames);
+unsigned depot_frames(const struct stack_depot *depot, uint32_t id, const void *const **ret_frames);
 
 #endif /* SLAB_REPORT_DEPOT_H */

@@ -46,7 +46,7 @@ void *track_names;
 typedef uint64_t name_words[2];
 
 /* Set a word unless it has another value. Returns whether it has this value now. */
-static bool claim(uint64_t *word, uint64_t value)
+static bool settle(uint64_t *word, uint64_t value)
 {
 	uint64_t found = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
@@ -70,7 +70,7 @@ static uint32_t intern_name(const char name[16])
 	for (uint32_t i = 0; i < TRACK_NAMES; i++) {
 		uint32_t at = (hash + i) % TRACK_NAMES;
 
-		if (at && claim(&names[at][0], word[0]) && claim(&names[at][1], word[1]))
+		if (at && settle(&names[at][0], word[0]) && settle(&names[at][1], word[1]))
 			return at;
 	}
 	return 0;

@@ -16,6 +16,7 @@
 
 #include "stats/answer.h"
 #include "base/cancel.h"
+#include "core/shard.h"
 #include "inspect/process.h"
 #include "pages/os.h"
 #include "stats/reply.h"
@@ -71,7 +72,7 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 	slab_json_number(json, "cached_bytes", in->pages.free_slab_bytes);
 	slab_json_number(json, "large_bytes", in->pages.large_bytes);
 	slab_json_number(json, "metadata_bytes", in->metadata_bytes);
-	slab_json_number(json, "slot_bytes", in->slot_bytes);
+	slab_json_number(json, "array_bytes", in->array_bytes);
 	slab_json_number(json, "limit", in->pages.account.limit);
 	slab_json_number(json, "used_bytes", in->pages.account.used);
 	slab_json_number(json, "limit_hits", in->pages.limit_hits);
@@ -121,22 +122,7 @@ struct rows {
 	uint64_t total;
 };
 
-/* Is it the current slab of its owner? */
-static bool is_current(const struct inspection *in, const struct inspect_cache *cache,
-		       const struct inspect_slab *seen)
-{
-	uint64_t slot =
-		(uintptr_t)cache->copy->cpu_slots + ((uint64_t)seen->owner << CPU_AREA_SHIFT);
-	const struct cpu_slab *current = NULL;
-
-	if (seen->owner >= in->cpus)
-		return false;
-	inspect_read(in, slot + offsetof(struct cpu_slot, current), sizeof(current), &current);
-	return current && (uintptr_t)current == seen->descriptor;
-}
-
-static const char *state_of(const struct inspection *in, const struct inspect_cache *cache,
-			    const struct inspect_slab *seen)
+static const char *state_of(const struct inspect_slab *seen)
 {
 	if (seen->guarded)
 		return "guarded";
@@ -144,12 +130,12 @@ static const char *state_of(const struct inspection *in, const struct inspect_ca
 		return "legacy";
 	if (seen->slab.debug)
 		return "debug";
-	if (seen->slab.listed)
-		return "partial";
-	if (seen->owner != CPU_NONE)
-		return is_current(in, cache, seen) ? "current" : "cpu";
-	/* A slab with no owner that is on no list is full, or isolated at this moment. */
-	return "full";
+	if (seen->slab.bucket == SLAB_FULL)
+		return "full";
+	if (seen->slab.bucket == SLAB_EMPTY)
+		return "empty";
+	/* SLAB_OFF: on no list, because a thread works on it at this moment. */
+	return seen->used ? "partial" : "empty";
 }
 
 static void put_row(struct inspection *in, struct inspect_cache *cache,
@@ -158,14 +144,15 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	struct rows *rows = arg;
 	struct slab_json *json = rows->json;
 
+	(void)in;
+	(void)cache;
 	if (rows->total++ >= SLAB_ROWS_MAX)
 		return;
 	slab_json_open(json, NULL, '[');
 	slab_json_number(json, NULL, seen->address);
 	slab_json_number(json, NULL, seen->used);
 	slab_json_number(json, NULL, seen->slab.objects);
-	slab_json_string(json, NULL, state_of(in, cache, seen));
-	slab_json_signed(json, NULL, seen->owner == CPU_NONE ? -1 : (int64_t)seen->owner);
+	slab_json_string(json, NULL, state_of(seen));
 	slab_json_number(json, NULL, seen->slab.node);
 	control_put_debug_flags(json, NULL, seen->debug.debug_flags);
 	slab_json_number(json, NULL, seen->bytes);
@@ -174,8 +161,8 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 
 static int answer_slabs(struct inspection *in, const char *name, struct slab_json *json)
 {
-	static const char *const columns[] = {"address", "used", "room",        "state",
-					      "cpu",     "node", "debug_flags", "bytes"};
+	static const char *const columns[] = {"address", "used",        "room", "state",
+					      "node",    "debug_flags", "bytes"};
 	struct rows rows = {.json = json};
 	int error;
 

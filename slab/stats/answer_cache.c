@@ -35,7 +35,6 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "has_ctor", stats->has_ctor);
 	slab_json_number(json, "merged", stats->merged);
 	slab_json_number(json, "min_partial", stats->min_partial);
-	slab_json_number(json, "cpu_partial", stats->cpu_partial);
 	slab_json_number(json, "limit", stats->limit);
 }
 
@@ -43,9 +42,9 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 {
 	slab_json_number(json, "slabs", stats->slabs);
 	slab_json_number(json, "slab_bytes", stats->slab_bytes);
-	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
 	slab_json_number(json, "partial", stats->partial);
 	slab_json_number(json, "full", stats->full);
+	slab_json_number(json, "empty", stats->empty);
 	slab_json_number(json, "objects", stats->objects);
 	slab_json_number(json, "total_objects", stats->total_objects);
 	slab_json_number(json, "objects_partial", stats->objects_partial);

@@ -121,9 +121,8 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 static void put_region(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg)
 {
 	static const char *const kinds[] = {
-		[REGION_SEGMENT] = "segment", [REGION_LARGE] = "large",
-		[REGION_ARENA] = "arena",     [REGION_SLOTS] = "slots",
-		[REGION_STACKS] = "stacks",   [REGION_HANDLES] = "handles",
+		[REGION_SEGMENT] = "segment", [REGION_LARGE] = "large",   [REGION_ARENA] = "arena",
+		[REGION_ARRAYS] = "arrays",   [REGION_STACKS] = "stacks",
 	};
 	struct slab_json *json = arg;
 

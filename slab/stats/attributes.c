@@ -7,7 +7,7 @@
 #include "stats/attributes.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "percpu/refill.h"
+#include "core/shard.h"
 #include "debug/debug_cache.h"
 #include "inspect/process.h"
 
@@ -16,15 +16,14 @@
 #include <slab/stats.h>
 #include <string.h>
 
-/* Numbers of slabs: more than any cache needs, and less than a list word can count. */
+/* More empty slabs than any shard needs. */
 #define MIN_PARTIAL_MAX 65535
-#define CPU_PARTIAL_MAX 32767
 
 struct attribute {
 	const char *name;
 	size_t offset, size; /* in struct slab_stats; size 0: not there, `read` returns it */
 	uint64_t (*read)(const struct slab_cache *cache);
-	bool is_sum; /* over slabs or CPUs, not a number of the cache itself */
+	enum stats_need need;
 	/* Only for attributes that can be set: */
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
@@ -39,28 +38,8 @@ static void write_min_partial(struct slab_cache *cache, uint64_t value)
 
 	if (value >= before)
 		return;
-	cache_flush(cache);
+	cache_release(cache, (unsigned)value);
 	legacy_finish(cache);
-}
-
-/* Each CPU has a limit of its own, which grows with its CPU partial list. A smaller value resets
- * these limits and revokes the slabs of CPUs. */
-static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
-{
-	unsigned before =
-		__atomic_exchange_n(&cache->cpu_partial, (unsigned)value, __ATOMIC_RELAXED);
-
-	if (value >= before)
-		return;
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-
-		/* Do not write to the slots of CPUs that were never used: that would populate
-		 * their memory. */
-		if (__atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED))
-			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
-	}
-	cache_flush(cache);
 }
 
 static uint64_t least_limit(const struct slab_cache *cache)
@@ -85,18 +64,19 @@ static void write_sample(struct slab_cache *cache, uint64_t value)
 
 static uint64_t read_ratio(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED);
+	return __atomic_load_n(&cache->other_node_ratio, __ATOMIC_RELAXED);
 }
 
 static void write_ratio(struct slab_cache *cache, uint64_t value)
 {
-	__atomic_store_n(&cache->remote_node_ratio, (unsigned)value, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->other_node_ratio, (unsigned)value, __ATOMIC_RELAXED);
 }
 
 #define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
 #define AT(member) .offset = offsetof(struct slab_stats, member), .size = SIZE_OF(member)
 #define NUMBER(member) {.name = #member, AT(member)}
-#define SUM(member) {.name = #member, AT(member), .is_sum = true}
+#define SUM(member) {.name = #member, AT(member), .need = NEED_SUMS}
+#define SCAN(member) {.name = #member, AT(member), .need = NEED_SCAN}
 #define WRITABLE(member, most, which)                                                              \
 	{.name = #member, AT(member), .write = write_##member, .max = (most), .accepted = (which)}
 
@@ -113,20 +93,19 @@ static const struct attribute attributes[] = {
 	NUMBER(has_ctor),
 	NUMBER(merged),
 	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
-	WRITABLE(cpu_partial, CPU_PARTIAL_MAX, UP_TO(CPU_PARTIAL_MAX) " slabs"),
 	SUM(slabs),
-	SUM(slab_bytes),
-	SUM(cpu_slabs),
+	SCAN(slab_bytes),
 	SUM(partial),
 	SUM(full),
+	SUM(empty),
 	SUM(objects),
 	SUM(total_objects),
-	SUM(objects_partial),
+	SCAN(objects_partial),
 	SUM(cpu_objects),
-	SUM(populated),
-	SUM(debug_slabs),
-	SUM(legacy_slabs),
-	SUM(guarded_slabs),
+	SCAN(populated),
+	SCAN(debug_slabs),
+	SCAN(legacy_slabs),
+	SCAN(guarded_slabs),
 	NUMBER(errors),
 	{.name = "limit",
 	 AT(limit),
@@ -136,7 +115,7 @@ static const struct attribute attributes[] = {
 	 .least = least_limit},
 	NUMBER(counted),
 	NUMBER(counted_us),
-	NUMBER(rcu_pending),
+	SUM(rcu_pending),
 	NUMBER(rcu_freed),
 	NUMBER(rcu_helped),
 	NUMBER(limit_hits),
@@ -225,7 +204,7 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 
 	if (i < 0)
 		return with_errno(-ENOENT);
-	error = cache_stats(cache, &room, is_event((unsigned)i) || attributes[i].is_sum);
+	error = cache_stats(cache, &room, is_event((unsigned)i) ? NEED_SUMS : attributes[i].need);
 	if (error)
 		return error;
 	if (is_event((unsigned)i))
@@ -239,13 +218,8 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 
 static void clear_event(struct slab_cache *cache, unsigned event)
 {
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		uint64_t *count = &cpu_slot(cache->cpu_slots, cpu)->event[event];
-
-		/* As in write_cpu_partial(), do not populate the memory of unused CPUs. */
-		if (__atomic_load_n(count, __ATOMIC_RELAXED))
-			__atomic_store_n(count, 0, __ATOMIC_RELAXED);
-	}
+	shard_each (shard, cache)
+		__atomic_store_n(&shard->event[event], 0, __ATOMIC_RELAXED);
 }
 
 int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)

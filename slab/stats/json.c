@@ -123,14 +123,6 @@ void slab_json_number(struct slab_json *json, const char *key, uint64_t value)
 	append(json, digits, (size_t)sprintf(digits, "%" PRIu64, value));
 }
 
-void slab_json_signed(struct slab_json *json, const char *key, int64_t value)
-{
-	char digits[24];
-
-	begin_value(json, key);
-	append(json, digits, (size_t)sprintf(digits, "%" PRId64, value));
-}
-
 void slab_json_bool(struct slab_json *json, const char *key, bool value)
 {
 	begin_value(json, key);

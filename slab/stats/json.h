@@ -30,7 +30,6 @@ void slab_json_close(struct slab_json *json, char bracket);
 
 void slab_json_string(struct slab_json *json, const char *key, const char *value);
 void slab_json_number(struct slab_json *json, const char *key, uint64_t value);
-void slab_json_signed(struct slab_json *json, const char *key, int64_t value);
 void slab_json_bool(struct slab_json *json, const char *key, bool value);
 
 /* slab_json_newline: end the document's line. */

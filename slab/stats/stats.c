@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics of this process. libslab inspects its own process as it does any other (process.h):
- * it scans descriptors, takes no lock and stops no thread.
+ * it takes no lock and stops no thread.
  */
 #include <errno.h>
 #include <slab/stats.h>
@@ -13,7 +13,20 @@
 #include "pages/topology.h"
 #include "stats/attributes.h"
 
-int cache_stats(struct slab_cache *cache, struct inspect_cache *room, bool sums)
+/* A cache with debug slabs or legacy slabs needs a scan for most sums. */
+static int fill(struct inspection *in, struct slab_cache *copy, enum stats_need need)
+{
+	struct inspect_cache *room = in->caches;
+	bool whole = need == NEED_NOTHING;
+	int error = need == NEED_SUMS ? inspect_sum(in, room, &whole) : 0;
+
+	if (error || whole)
+		return error;
+	error = inspect_load_one(in, room->address, room, copy);
+	return error ? error : inspect_count(in);
+}
+
+int cache_stats(struct slab_cache *cache, struct inspect_cache *room, enum stats_need need)
 {
 	struct slab_cache copy;
 	struct inspection in;
@@ -24,8 +37,8 @@ int cache_stats(struct slab_cache *cache, struct inspect_cache *room, bool sums)
 	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
 	if (!error)
 		error = inspect_load_one(&in, (uintptr_t)cache, room, &copy);
-	if (!error && sums)
-		error = inspect_count(&in);
+	if (!error)
+		error = fill(&in, &copy, need);
 	inspect_close(&in);
 	return with_errno(error);
 }
@@ -37,7 +50,7 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 
 	if (stats->struct_size != sizeof(*stats))
 		return with_errno(-EINVAL);
-	error = cache_stats(cache, &room, true);
+	error = cache_stats(cache, &room, NEED_SCAN);
 	if (!error)
 		*stats = room.stats;
 	return error;
@@ -74,7 +87,7 @@ int slab_process_stats(struct slab_process_stats *stats)
 			.cached_bytes = in.pages.free_slab_bytes,
 			.large_bytes = in.pages.large_bytes,
 			.metadata_bytes =
-				cpu_area_bytes(in.slot_areas, in.cpus) + in.pages.metadata_bytes,
+				cpu_area_bytes(in.areas, in.cpus) + in.pages.metadata_bytes,
 		};
 	inspect_close(&in);
 	return with_errno(error);

@@ -7,29 +7,19 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/note.h"
-#include "core/slab.h"
-
-/* Free objects that a CPU holds. The numbers may change at any moment; descriptors stay mapped. */
-static uint64_t held_by(const struct slab_cache *cache, unsigned cpu)
-{
-	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	const struct cpu_slab *current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
-	uint64_t held = __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
-
-	held += cpu_word_count(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED));
-	return held + (current ? cpu_slab_free_count(current) : 0);
-}
+#include "core/shard.h"
+#include "percpu/closing.h"
 
 int slab_cache_usage(struct slab_cache *cache, struct slab_usage *usage)
 {
-	uint64_t held, fit;
+	struct cache_sums sums;
+	uint64_t room, held;
 
 	if (!cache || cache->magic != CACHE_MAGIC || usage->struct_size != sizeof(*usage))
 		return with_errno(-EINVAL);
-	held = __atomic_load_n(&cache->in_magazines, __ATOMIC_RELAXED) +
+	cache_sums(cache, &sums);
+	held = arrays_objects(cache) + magazines_objects(cache) +
 	       __atomic_load_n(&cache->memory.reserve_left, __ATOMIC_RELAXED);
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		held += held_by(cache, cpu);
 	*usage = (struct slab_usage){
 		.struct_size = sizeof(*usage),
 		.name = cache->name,
@@ -37,9 +27,12 @@ int slab_cache_usage(struct slab_cache *cache, struct slab_usage *usage)
 		.slabs = cache_count_slabs(cache),
 		.slab_bytes = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED),
 	};
-	fit = usage->slab_bytes / cache->size;
-	usage->free_objects = held < fit ? held : fit;
-	usage->objects = fit - usage->free_objects;
+	/* Debug slabs have no shard. */
+	room = usage->slabs > sums.slabs ? usage->slab_bytes / cache->size : sums.room;
+	usage->free_objects = sums.room - sums.used + held;
+	if (usage->free_objects > room)
+		usage->free_objects = room;
+	usage->objects = room - usage->free_objects;
 	return 0;
 }
 

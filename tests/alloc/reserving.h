@@ -48,7 +48,7 @@ struct reserving_cache : test_cache {
 
 inline bool is_fast(const struct slab_cache *cache)
 {
-	return cache->slots == cache->cpu_slots;
+	return cache->alloc_arrays == cache->own_arrays;
 }
 
 } /* namespace slab_test */

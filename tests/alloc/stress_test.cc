@@ -27,7 +27,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "../support/lifo.h"
+#include "../support/array_length.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/stress.h"
@@ -49,9 +49,11 @@ class StressTest : public ArenaTest
 protected:
 	StressTest() : ArenaTest(sizes)
 	{
-		/* Short LIFOs, so that objects move through magazines all the time. */
+		/* Arrays so short that objects move through slabs all the time, and others that are
+		 * just long enough for magazines. */
+		set_array_length(arena_.cache(0), 4);
 		for (const std::size_t kind : {1u, 3u})
-			set_lifo_length(arena_.cache(kind), 8);
+			set_array_length(arena_.cache(kind), 40);
 	}
 
 	/* Let it all run, and expect that nothing went wrong. */

@@ -28,8 +28,8 @@
 #include "../support/readers.h"
 
 extern "C" {
+#include "arrays.h"
 #include "base/descriptors.h"
-#include "slots.h"
 }
 
 using namespace slab_test;

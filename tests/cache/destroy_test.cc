@@ -457,7 +457,7 @@ TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
 
 	args.dtor = [](void *, void *) {
 		if (!child && (child = fork()) == 0)
-			_exit(stats_of(ending).partial > stats_of(ending).slabs / 2 ? 0 : 1);
+			_exit(stats_of(ending).empty > stats_of(ending).slabs / 2 ? 0 : 1);
 	};
 	ending = slab_cache_create("ending", object_size, &args, SLAB_NO_MERGE);
 	ASSERT_EQ(slab_stat_write(ending, "min_partial", 1000), 0);

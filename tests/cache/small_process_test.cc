@@ -29,6 +29,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/resident.h"
 #include "../support/units.h"
@@ -39,7 +40,6 @@ extern "C" {
 #include "pages/os.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
-#include "slots.h"
 }
 
 using namespace slab_test;
@@ -75,7 +75,7 @@ TEST(SmallProcess, TheFirstAllocationOpensNoFile)
 {
 	if (under_asan || under_tsan || under_gcov || !has_one_node())
 		GTEST_SKIP() << "a sanitizer, counts that go to files, or several nodes";
-	/* The fence of the other engines visits the slots of all CPUs, in their self-test too. */
+	/* The fence of the other engines visits the arrays of all CPUs, in their self-test too. */
 	if (run_in_child([]() -> int { return std::strcmp(slab_engine(), "rseq"); }) != "")
 		GTEST_SKIP() << "an engine with locks";
 	EXPECT_EQ(run_in_child([]() -> int {
@@ -195,41 +195,39 @@ void destroy_caches(const std::vector<struct slab_cache *> &made)
 TEST(SmallProcess, HandlesShareLines)
 {
 	const std::vector<struct slab_cache *> made = create_caches();
-	const std::size_t bytes =
-		sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 	std::set<std::uintptr_t> kib;
 
 	for (const struct slab_cache *cache : made)
-		for (std::size_t i = 0; i < bytes; i += CPU_CACHELINE)
+		for (std::size_t i = 0; i < cache_bytes(); i += CPU_CACHELINE)
 			kib.insert((reinterpret_cast<std::uintptr_t>(cache) + i) / 1024);
-	EXPECT_LE(kib.size(), caches * bytes / 1024 + 4);
+	EXPECT_LE(kib.size(), caches * cache_bytes() / 1024 + 4);
 	EXPECT_LE(sizeof(struct slab_cache) + sizeof(struct cache_node), 1280U);
 	destroy_caches(made);
 }
 
-/* One object of each cache: no page behind the handles. LIFOs are read, which takes no memory, but
- * not written. */
-TEST(SmallProcess, OneObjectTakesNoMagazineAndNoLifo)
+/* The first refill takes no objects of a second page. */
+TEST(SmallProcess, OneObjectTakesOnePage)
+{
+	for (const std::size_t size : {48U, 504U, 1000U, 3000U}) {
+		test_cache cache(size);
+		void *obj = slab_alloc(cache);
+
+		EXPECT_LE(slab_of(obj)->initialized * size, os_page_size()) << size;
+		slab_free(cache, obj);
+	}
+}
+
+/* One object of each cache: nothing but its short arrays, 256 bytes of them on this CPU. */
+TEST(SmallProcess, OneObjectTakesNoMagazineAndNoLongArray)
 {
 	const std::vector<struct slab_cache *> made = create_caches();
-	static const struct cpu_lifo untouched = {};
 	std::vector<void *> objects;
 
 	for (struct slab_cache *cache : made)
 		objects.push_back(slab_alloc(cache));
-	/* The first slots of an area may be those that the engine's self-test has used. */
-	for (unsigned i = 2; i < caches; i++) {
-		const struct node_rest *rest = made[i]->node[0].rest;
-
-		/* In a larger page it has neighbours. */
-		if (os_page_size() == 4096) {
-			EXPECT_EQ(resident_pages(rest, sizeof(*rest)), 0U) << i;
-		}
-		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-			EXPECT_EQ(std::memcmp(cpu_lifo(made[i]->cpu_lifos, cpu), &untouched,
-					      sizeof(untouched)),
-				  0)
-				<< i;
+	for (struct slab_cache *cache : made) {
+		EXPECT_EQ(cache->node[0].depot.magazine[0], nullptr);
+		EXPECT_FALSE(cpu_arrays_are_long(cache->own_arrays));
 	}
 	for (unsigned i = 0; i < caches; i++)
 		slab_free(made[i], objects[i]);

@@ -130,8 +130,7 @@ private:
 	std::string command()
 	{
 		static const char *const attributes[] = {
-			"min_partial", "cpu_partial", "limit", "sample",
-			"alloc_slab",  "objects",     "name",  ""};
+			"min_partial", "limit", "sample", "alloc_slab", "objects", "name", ""};
 		static const char *const plain[] = {"ping", "stats",   "mark",
 						    "trim", "objects", "regions"};
 		static const char *const on_cache[] = {"shrink", "validate", "reset", "slabs",

@@ -69,8 +69,8 @@ TEST_F(ControlTest, StatsCarryEveryCache)
 		     "[ \"SLAB_NO_MERGE\", \"SLAB_PANIC\" ]");
 	for (const char *key :
 	     {"slab_size", "align", "objects_per_slab", "order", "has_ctor", "merged",
-	      "min_partial", "cpu_partial", "slabs", "cpu_slabs", "partial", "full",
-	      "total_objects", "objects_partial", "cpu_objects", "populated", "aliases"})
+	      "min_partial", "slabs", "partial", "full", "empty", "total_objects",
+	      "objects_partial", "cpu_objects", "populated", "aliases"})
 		member(entry, key);
 	EXPECT_EQ(json_object_object_length(member(entry, "events")), SLAB_EVENT_COUNT);
 	EXPECT_GE(json_object_array_length(member(entry, "nodes")), 1U);

@@ -51,15 +51,15 @@ TEST_F(TuneTest, SetAnswersBeforeAndAfter)
 {
 	EXPECT_EQ(request("set min_partial 10 entry"),
 		  "{\"slab\":2,\"ok\":true,\"name\":\"entry\",\"attribute\":\"min_partial\","
-		  "\"before\":5,\"after\":10}\n");
+		  "\"before\":2,\"after\":10}\n");
 	EXPECT_EQ(stat("entry", "min_partial"), 10U);
-	EXPECT_EQ(stat("pblock", "min_partial"), 5U);
+	EXPECT_EQ(stat("pblock", "min_partial"), 2U);
 }
 
 TEST_F(TuneTest, SetTakesAnyNameOfACache)
 {
-	EXPECT_TRUE(contains(request("set cpu_partial 3 second"), "\"name\":\"second\""));
-	EXPECT_EQ(stat("first", "cpu_partial"), 3U);
+	EXPECT_TRUE(contains(request("set min_partial 3 second"), "\"name\":\"second\""));
+	EXPECT_EQ(stat("first", "min_partial"), 3U);
 }
 
 TEST_F(TuneTest, ALimitLetsAllocationsFail)
@@ -74,7 +74,7 @@ TEST_F(TuneTest, ALimitLetsAllocationsFail)
 
 TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 {
-	const std::string settable = "what can be set: min_partial, cpu_partial, limit, sample, "
+	const std::string settable = "what can be set: min_partial, limit, sample, "
 				     "remote_node_defrag_ratio, and events, to 0";
 	const std::string usage =
 		refusal("set needs an attribute, a value, and the name of a cache");
@@ -88,8 +88,8 @@ TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 	EXPECT_EQ(request("set limit 5 nobody"), refusal("no cache is called \\\"nobody\\\""));
 	EXPECT_EQ(request("set min_partial 65536 entry"),
 		  refusal("min_partial cannot be \\\"65536\\\"; accepted: 0 to 65535 slabs"));
-	EXPECT_EQ(request("set cpu_partial -1 entry"),
-		  refusal("cpu_partial cannot be \\\"-1\\\"; accepted: 0 to 32767 slabs"));
+	EXPECT_EQ(request("set min_partial -1 entry"),
+		  refusal("min_partial cannot be \\\"-1\\\"; accepted: 0 to 65535 slabs"));
 	EXPECT_EQ(request("set limit 64K entry"),
 		  refusal("limit cannot be \\\"64K\\\"; accepted: 0 for no limit, or a number "
 			  "of bytes, at least one slab"));
@@ -101,7 +101,7 @@ TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 	EXPECT_EQ(stat("entry", "limit"), 0U);
 	EXPECT_EQ(request("set alloc_slab 1 entry"),
 		  refusal("alloc_slab cannot be \\\"1\\\"; accepted: 0, which clears it"));
-	EXPECT_EQ(stat("entry", "min_partial"), 5U);
+	EXPECT_EQ(stat("entry", "min_partial"), 2U);
 }
 
 TEST_F(TuneTest, TheProfileAnswersBeforeAndAfter)

@@ -204,8 +204,8 @@ TEST_F(CountTest, CountingEndsAfterTheLastRequest)
 	EXPECT_EQ(count_period(), 0);
 	EXPECT_EQ(stats_of(cache).counted, 3U);
 	EXPECT_GE(stats_of(cache).counted_us, quiet_us);
-	/* The fast path has its slots back. */
-	EXPECT_EQ(inside(cache)->slots, inside(cache)->cpu_slots);
+	/* The fast path has its arrays back. */
+	EXPECT_EQ(inside(cache)->alloc_arrays, inside(cache)->arrays);
 }
 
 TEST_F(CountTest, ALongerRequestPrevails)
@@ -272,7 +272,8 @@ TEST_F(CountTest, AChildIsNotCounted)
 	allocate(cache, 5);
 	EXPECT_EQ(run_in_child([&] {
 			  return count_period() == 0 && !count_is_on(cache) &&
-						 inside(cache)->slots == inside(cache)->cpu_slots
+						 inside(cache)->alloc_arrays ==
+							 inside(cache)->arrays
 					 ? 0
 					 : 1;
 		  }),

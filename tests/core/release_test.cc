@@ -29,7 +29,7 @@
 #include "../support/without_thread.h"
 
 extern "C" {
-#include "core/isolated.h"
+#include "core/flush_lock.h"
 #include "inject.h"
 #include "pages/segment.h"
 #include "rcu/free_rcu.h"

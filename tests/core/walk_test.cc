@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over the lists of a node, and sorting them. */
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <thread>
+/* Walks over the listed slabs of a shard, piece by piece, while slabs come, go and move. */
+#include <functional>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "../support/objects.h"
-#include "../support/process.h"
-#include "full_cache.h"
+#include "../support/shards.h"
+#include "../support/without_thread.h"
 
 extern "C" {
-#include "core/cache.h"
-#include "core/isolated.h"
-#include "core/node.h"
-#include "core/slab.h"
+#include "inject.h"
 }
 
 using namespace slab_test;
@@ -24,191 +18,193 @@ using namespace slab_test;
 namespace
 {
 
-/* How often a walk called wants(), and for how many slabs look(). */
-struct looked {
-	struct slab_cache *cache;
-	std::size_t wants = 0, looks = 0;
-};
+constexpr unsigned many = 200;
+std::function<void()> between; /* at each end of a hold of the lock; not nested */
 
-/* Those in the second half of the list, once. */
-bool wants(struct slab *slab, void *arg)
+class WalkTest : public ShardTest
 {
-	auto &looked = *static_cast<struct looked *>(arg);
-	const bool wanted = slab->validated_seq;
-
-	looked.wants++;
-	slab->validated_seq = 0;
-	return wanted;
-}
-
-void put_back(struct slab *isolated, void *arg)
-{
-	auto &looked = *static_cast<struct looked *>(arg);
-
-	for (const struct slab *slab = isolated; slab; slab = slab->next)
-		looked.looks++;
-	node_put_last(looked.cache, isolated->node, isolated);
-}
-
-TEST(WalkTest, LooksAtASlabTwiceAtMost)
-{
-	full_cache full(1000);
-	struct looked looked = {full.cache()};
-	struct list_walk walk = {};
-	std::size_t listed = 0, wanted = 0;
-
-	slab_cache_shrink(full.cache());
-	struct cache_node &node = full.cache()->node[0];
-
-	for (struct slab *slab = node.partial.slabs.first; slab; slab = slab->next)
-		wanted += slab->validated_seq = ++listed > 500;
-	ASSERT_EQ(listed, 1000u);
-	walk.cache = full.cache();
-	walk.sparse = true;
-	walk.wants = wants;
-	walk.look = put_back;
-	walk.arg = &looked;
-	list_walk(&walk);
-	EXPECT_EQ(looked.looks, wanted);
-	EXPECT_LE(looked.wants, 2 * listed);
-	EXPECT_EQ(node.partial.count, listed);
-	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
-}
-
-/* A count that goes on begins anew by that. */
-TEST(WalkTest, EachSlabThatIsListedOrNotChangesTheList)
-{
-	full_cache full(3);
-	struct node_list &list = full.cache()->node[0].partial;
-
-	slab_cache_shrink(full.cache());
-	struct slab *slab = list.slabs.first;
-	unsigned before = list.changes;
-
-	ASSERT_NE(slab, nullptr);
-	node_list_remove(&list, slab);
-	EXPECT_NE(list.changes, before);
-	before = list.changes;
-	node_list_add_tail(&list, slab);
-	EXPECT_NE(list.changes, before);
-}
-
-/* Another thread may empty the list after its slabs were counted. */
-TEST(WalkTest, SplittingAListEndsWhereItHasFewerSlabsThanCounted)
-{
-	test_cache cache(64);
-	unsigned &count = static_cast<struct slab_cache *>(cache)->node[0].partial.count;
-
-	alarm(child_seconds);
-	count = 1;
-	EXPECT_EQ(node_split(cache, 0), 0u);
-	count = 0;
-	alarm(0);
-}
-
-/* A walk that wants nothing, beside a thread that takes a slab under the node's lock. */
-struct beside {
-	struct slab_cache *cache;
-	unsigned wants = 0, wants_before_other = 0;
-	std::thread other;
-	struct slab *taken = nullptr;
-};
-
-constexpr unsigned walked = 3000;
-
-bool wants_none(struct slab *, void *arg)
-{
-	auto &beside = *static_cast<struct beside *>(arg);
-	struct cache_node &node = beside.cache->node[0];
-
-	if (!beside.wants++)
-		beside.other = std::thread([&] { beside.taken = node_take(beside.cache, 0, 1); });
-	while (beside.wants == 1 && !__atomic_load_n(&node.waiting, __ATOMIC_RELAXED))
-		std::this_thread::yield();
-	if (node.partial.count == walked)
-		beside.wants_before_other++;
-	return false;
-}
-
-/* Allocations wait for that lock: they must not wait for a million slabs. */
-TEST(WalkTest, HoldsTheNodesLockForSomeSlabsOnly)
-{
-	full_cache full(walked);
-	struct beside beside;
-	struct list_walk walk = {};
-
-	slab_cache_shrink(full.cache());
-	walk.cache = beside.cache = full.cache();
-	walk.wants = wants_none;
-	walk.arg = &beside;
-	list_walk(&walk);
-	beside.other.join();
-	EXPECT_GE(beside.wants, walked - 1);
-	EXPECT_LT(beside.wants_before_other, walked / 2);
-	beside.taken->next = nullptr;
-	node_put_last(full.cache(), 0, beside.taken);
-	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
-}
-
-/* Of the listed slabs, how many 64ths of the objects are in use. */
-std::vector<unsigned> fullness(struct slab_cache *cache)
-{
-	std::vector<unsigned> used;
-
-	for (struct slab *s = cache->node[0].partial.slabs.first; s; s = s->next)
-		used.push_back(slab_used(s) * 64 / s->objects);
-	return used;
-}
-
-TEST(SortTest, PutsTheFullestSlabsFirst)
-{
-	test_cache cache(1024);
-	std::vector<void *> objs = alloc_many(cache, 64 * 300), kept;
-
-	for (std::size_t i = 0; i < objs.size(); i++)
-		if (i / 64 * 7919 % 64 < i % 64)
-			slab_free(cache, objs[i]);
-		else
-			kept.push_back(objs[i]);
-	slab_cache_shrink(cache);
-	const std::vector<unsigned> used = fullness(cache);
-
-	EXPECT_GE(used.size(), 290u);
-	EXPECT_TRUE(std::is_sorted(used.rbegin(), used.rend()));
-	free_many(cache, kept);
-}
-
-/* What is not sorted yet when the list runs empty, or is looked through, stays listed. */
-TEST(SortTest, LosesNoSlabThatIsTakenMeanwhile)
-{
-	full_cache full(1000);
-	struct slab_cache *cache = full.cache();
-	std::atomic<bool> done{false};
-
-	slab_cache_shrink(cache);
-	const std::size_t listed = fullness(cache).size();
-	std::thread sorter([&] {
-		while (!done)
-			node_sort(cache, 0);
-	});
-
-	for (unsigned i = 0; i < 300; i++) {
-		struct slab *chain = node_take(cache, 0, 100), *next;
-
-		if (i % 10 == 0) {
-			EXPECT_EQ(slab_cache_validate(cache), 0);
-		}
-		for (; chain; chain = next) {
-			next = chain->next;
-			chain->next = nullptr;
-			node_put_last(cache, 0, chain);
-		}
+protected:
+	WalkTest() : ShardTest(2048)
+	{
+		one_small_order();
 	}
-	done = true;
-	sorter.join();
-	EXPECT_EQ(fullness(cache).size(), listed);
-	EXPECT_EQ(cache->node[0].partial.count, listed);
-	EXPECT_EQ(slab_cache_validate(cache), 0);
+
+	~WalkTest() override
+	{
+		cpu_inject_hook = nullptr;
+		between = nullptr;
+	}
+
+	/* Slabs with one free object each, and full ones. */
+	void list_many(unsigned slabs = many, unsigned full = 0)
+	{
+		for (unsigned i = 0; i < slabs + full; i++)
+			slabs_.push_back(take_slab());
+		for (unsigned i = 0; i < slabs; i++)
+			put_well({slabs_[i][0]});
+	}
+
+	/* How often each slab was visited. */
+	void walk()
+	{
+		cpu_inject_hook = at_unlocked;
+		shard_walk(shard_, visit, this);
+		cpu_inject_hook = nullptr;
+		expect_shards_right(cache_);
+	}
+
+	static bool visit(struct shard *shard, struct slab *slab, void *arg)
+	{
+		auto *self = static_cast<WalkTest *>(arg);
+
+		EXPECT_EQ(shard, self->shard_);
+		EXPECT_NE(shard->lock.word, std::uint32_t{CPU_LOCK_FREE});
+		self->visits_++;
+		self->visited_.insert(slab);
+		if (self->on_visit)
+			return self->on_visit(slab);
+		return true;
+	}
+
+	static void at_unlocked(int point)
+	{
+		void (*hook)(int) = cpu_inject_hook;
+
+		if (point != CPU_INJECT_UNLOCKED || !between)
+			return;
+		cpu_inject_hook = nullptr;
+		between();
+		cpu_inject_hook = hook;
+	}
+
+	std::vector<std::vector<void *>> slabs_;
+	std::set<struct slab *> visited_;
+	unsigned visits_ = 0;
+	std::function<bool(struct slab *)> on_visit;
+
+private:
+	void one_small_order()
+	{
+		cache_->large = cache_->small;
+	}
+};
+
+TEST_F(WalkTest, VisitsEachListedSlabOnce)
+{
+	list_many();
+	put_well({slabs_[0].begin() + 1, slabs_[0].end()}); /* an empty one */
+	take(1, TAKE_PARTIAL);                              /* a full one */
+	walk();
+	EXPECT_EQ(visits_, many - 1);
+	EXPECT_EQ(visited_.size(), many - 1);
+}
+
+TEST_F(WalkTest, FullSlabsAndOthersOffTheListsAreNotVisited)
+{
+	take_slab();
+	walk();
+	EXPECT_EQ(visits_, 0u);
+}
+
+TEST_F(WalkTest, TheLockIsDroppedAfterEachPiece)
+{
+	unsigned drops = 0;
+
+	list_many();
+	between = [&] { drops++; };
+	walk();
+	EXPECT_EQ(drops, many / WALK_PIECE + 1);
+}
+
+TEST_F(WalkTest, TheVisitorMayEndIt)
+{
+	list_many(10);
+	on_visit = [this](struct slab *) { return visits_ < 4; };
+	walk();
+	EXPECT_EQ(visits_, 4u);
+	EXPECT_EQ(shard_->cursor, nullptr);
+}
+
+TEST_F(WalkTest, TheVisitorMayTakeSlabsOff)
+{
+	list_many();
+	on_visit = [this](struct slab *slab) {
+		slab_take_off(shard_, slab);
+		return true;
+	};
+	walk();
+	EXPECT_EQ(visited_.size(), many);
+	EXPECT_EQ(shard_->partial, 0u);
+	cpu_lock_take(&shard_->lock);
+	for (struct slab *slab : visited_)
+		slab_put_on(shard_, slab);
+	cpu_lock_drop(&shard_->lock);
+}
+
+TEST_F(WalkTest, SlabsThatBecomeFullMeanwhileDoNotEndIt)
+{
+	list_many();
+	between = [this] { take(20, TAKE_PARTIAL); };
+	walk();
+	EXPECT_GE(visits_, many - 100);
+}
+
+TEST_F(WalkTest, SlabsThatBecomeEmptyMeanwhileDoNotEndIt)
+{
+	std::size_t next = 0;
+
+	list_many();
+	between = [&] {
+		for (std::size_t end = next + 20; next < end && next < slabs_.size(); next++) {
+			slabs_[next].erase(slabs_[next].begin());
+			put_well(slabs_[next]);
+		}
+	};
+	walk();
+	EXPECT_GE(visited_.size(), many - 100);
+}
+
+/* The walk has a bound, also if slabs come as fast as it goes. */
+TEST_F(WalkTest, SlabsThatComeMeanwhileDoNotMakeItEndless)
+{
+	std::size_t next = many;
+
+	list_many(many, 4 * many);
+	between = [&] {
+		for (unsigned i = 0; i < 2 * WALK_PIECE && next < slabs_.size(); i++)
+			put_well({slabs_[next++][0]});
+	};
+	walk();
+	EXPECT_GE(visits_, many);
+	EXPECT_LT(visits_, 3 * many);
+}
+
+TEST_F(WalkTest, EmptySlabsMayBeReleasedMeanwhile)
+{
+	list_many();
+	for (auto &objs : slabs_) {
+		objs.erase(objs.begin());
+		put_well(objs);
+	}
+	between = [this] { shard_release(cache_, shard_, shard_->empties / 2); };
+	walk();
+	EXPECT_GT(visits_, 0u);
+}
+
+TEST_F(WalkTest, TheSumsAreThoseOfAllShards)
+{
+	struct cache_sums all, node;
+
+	list_many(5);
+	take(1, take_anywhere, shards_end(cache_) - 1);
+	cache_sums(cache_, &all);
+	EXPECT_EQ(all.slabs, cache_count_slabs(cache_));
+	EXPECT_EQ(all.used, held_.size());
+	EXPECT_EQ(all.room, all.slabs * per_slab());
+	node_sums(cache_, shard_->node, &node);
+	if (topology_nodes() == 1) {
+		EXPECT_EQ(node.used, all.used);
+	}
 }
 
 } /* namespace */

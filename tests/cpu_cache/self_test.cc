@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The self-test of an engine notices these faults. */
+/* The choice of an engine, and the faults that its self-test notices. */
 #include <cstddef>
+#include <cstring>
+#include <string>
 
-#include <gtest/gtest.h>
+#include <sys/rseq.h>
+#include <unistd.h>
+
+#include "../support/process.h"
+#include "fixture.h"
 
 extern "C" {
-#include "cpu_cache.h"
+#include "cas16.h"
+}
+
+using namespace slab_test;
+
+static bool cpu_is_unknown;
+
+/* In place of glibc's. */
+extern "C" int sched_getcpu() noexcept
+{
+	unsigned cpu;
+
+	return cpu_is_unknown || getcpu(&cpu, nullptr) ? -1 : static_cast<int>(cpu);
 }
 
 namespace
@@ -17,56 +35,67 @@ struct fault {
 	void (*put_in)(struct cpu_engine *engine);
 };
 
-template <enum cpu_result result, typename... Arguments>
-void answer(enum cpu_result (*&operation)(Arguments...))
-{
-	operation = [](Arguments...) { return result; };
-}
+constexpr const struct cpu_engine &right = cpu_engine_mutex;
+
+using arrays_pointer = char *const *;
 
 const fault faults[] = {
-	{"PopFindsNothing", [](auto *e) { e->pop = [](char *) -> void * { return nullptr; }; }},
+	{"PopFindsNothing",
+	 [](auto *e) { e->pop = [](arrays_pointer) -> void * { return nullptr; }; }},
 	{"PopFindsWhatIsNotThere",
-	 [](auto *e) { e->pop = [](char *slots) -> void * { return slots; }; }},
-	{"PushDoesNothing", [](auto *e) { answer<CPU_DONE>(e->push); }},
-	{"PushIsRefused", [](auto *e) { answer<CPU_MISS>(e->push); }},
-	{"PushBulkDoesNothing", [](auto *e) { answer<CPU_DONE>(e->push_bulk); }},
-	{"PushBulkIsRefused", [](auto *e) { answer<CPU_MISS>(e->push_bulk); }},
-	{"DisownDoesNothing", [](auto *e) { answer<CPU_DONE>(e->disown); }},
-	{"DisownIsRefused", [](auto *e) { answer<CPU_MISS>(e->disown); }},
-	{"InstallDoesNothing", [](auto *e) { answer<CPU_DONE>(e->install); }},
-	{"InstallIsRefused", [](auto *e) { answer<CPU_MISS>(e->install); }},
-	{"RetireIsRefused", [](auto *e) { answer<CPU_MISS>(e->retire); }},
-	{"PartialPushDoesNothing", [](auto *e) { answer<CPU_DONE>(e->partial_push); }},
-	{"PartialPushIsRefused", [](auto *e) { answer<CPU_MISS>(e->partial_push); }},
-	{"PartialPopIsRefused", [](auto *e) { answer<CPU_MISS>(e->partial_pop); }},
-	{"PartialPopFindsNoSlab",
+	 [](auto *e) { e->pop = [](arrays_pointer arrays) -> void * { return *arrays; }; }},
+	{"PushDoesNothing",
+	 [](auto *e) { e->push = [](arrays_pointer, void *) { return CPU_DONE; }; }},
+	{"PushIsRefused",
+	 [](auto *e) { e->push = [](arrays_pointer, void *) { return CPU_MISS; }; }},
+	{"PushSeesNoDouble",
 	 [](auto *e) {
-		 e->partial_pop = [](char *, int, struct cpu_slab **ret_slab) {
-			 *ret_slab = nullptr;
-			 return CPU_DONE;
+		 e->push = [](arrays_pointer arrays, void *obj) {
+			 return right.put(arrays, 1, &obj) ? CPU_DONE : CPU_MISS;
 		 };
 	 }},
-	{"BatchAddDoesNothing", [](auto *e) { answer<CPU_DONE>(e->batch_add); }},
-	{"BatchAddIsRefused", [](auto *e) { answer<CPU_MISS>(e->batch_add); }},
-	{"BatchTakeIsRefused", [](auto *e) { answer<CPU_MISS>(e->batch_take); }},
-	{"BatchTakeFindsAnotherOffset",
+	{"PushSeesDoubleAlways",
+	 [](auto *e) { e->push = [](arrays_pointer, void *) { return CPU_DOUBLE; }; }},
+	{"PutDoesNothing",
+	 [](auto *e) { e->put = [](arrays_pointer, std::size_t n, void *const *) { return n; }; }},
+	{"PutIsRefused",
 	 [](auto *e) {
-		 e->batch_take = [](char *, int, struct cpu_batch *batch) {
-			 batch->count = 1;
-			 batch->offset8[0] = 16;
-			 return CPU_DONE;
+		 e->put = [](arrays_pointer, std::size_t, void *const *) { return std::size_t{0}; };
+	 }},
+	{"PutTurnsObjectsRound",
+	 [](auto *e) {
+		 e->put = [](arrays_pointer arrays, std::size_t n, void *const *objs) {
+			 std::size_t done = 0;
+
+			 while (done < n && right.push(arrays, objs[n - 1 - done]) == CPU_DONE)
+				 done++;
+			 return done;
 		 };
 	 }},
-	{"LifoPushDoesNothing", [](auto *e) { answer<CPU_DONE>(e->lifo_push); }},
-	{"LifoPushIsRefused", [](auto *e) { answer<CPU_MISS>(e->lifo_push); }},
-	{"LifoTakeIsRefused", [](auto *e) { answer<CPU_MISS>(e->lifo_take); }},
-	{"LifoTakeFindsAnother",
+	{"TakeFindsNothing",
 	 [](auto *e) {
-		 e->lifo_take = [](char *slots, int, std::size_t, void **objs) {
-			 objs[0] = slots;
-			 return CPU_DONE;
+		 e->take = [](arrays_pointer, std::size_t, void **) { return std::size_t{0}; };
+	 }},
+	{"TakeLeavesObjectsThere",
+	 [](auto *e) {
+		 e->take = [](arrays_pointer arrays, std::size_t n, void **objs) {
+			 const std::size_t done = right.take(arrays, n, objs);
+
+			 right.put(arrays, done, objs);
+			 return done;
 		 };
 	 }},
+	{"CloseFindsNothing",
+	 [](auto *e) { e->close = [](char *, int, void **) { return std::size_t{0}; }; }},
+	{"CloseLeavesObjectsThere",
+	 [](auto *e) {
+		 e->close = [](char *arrays, int cpu, void **objs) -> std::size_t {
+			 objs[0] = cpu_array_object(cpu_array(arrays, cpu), 0);
+			 return cpu_array_count(cpu_array(arrays, cpu));
+		 };
+	 }},
+	{"FenceIsRefused", [](auto *e) { e->fence = [] { return false; }; }},
+	{"ThereIsNoCpu", [](auto *e) { e->cpu = [] { return -1; }; }},
 };
 
 class SelfTest : public testing::TestWithParam<fault>
@@ -99,5 +128,91 @@ TEST_P(SelfTest, FailsIf)
 
 INSTANTIATE_TEST_SUITE_P(Engine, SelfTest, testing::ValuesIn(faults),
 			 [](const auto &info) { return info.param.name; });
+
+/* Its arrays come back, and nobody finds anything in them. */
+TEST(EngineChoice, TheSelfTestLeavesNothing)
+{
+	for (const char *name : {"rseq", "cmpxchg16b", "mutex"}) {
+		if (!cpu_engine_init(name))
+			continue;
+		const unsigned areas = cpu_area_count;
+
+		for (int i = 0; i < 1000; i++)
+			ASSERT_TRUE(cpu_engine_self_test());
+		EXPECT_EQ(cpu_area_count, areas);
+		char *arrays = cpu_arrays_create(false);
+
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			EXPECT_EQ(cpu_array(arrays, cpu)->count, 0u);
+			EXPECT_EQ(cpu_array(arrays, cpu)->limit, 0u);
+		}
+		cpu_arrays_destroy(arrays);
+	}
+}
+
+TEST(EngineChoice, EachNameGivesThatEngine)
+{
+	for (const char *name : {"rseq", "cmpxchg16b", "mutex"}) {
+		const bool had = cpu_engine_init(name);
+
+		EXPECT_EQ(had, std::strcmp(cpu_engine->name, name) == 0) << name;
+		EXPECT_GE(cpu_engine->cpu(), 0) << name;
+	}
+	EXPECT_TRUE(cpu_engine_init("mutex"));
+}
+
+TEST(EngineChoice, AThreadWhoseCpuTheKernelDoesNotTellUsesTheFirst)
+{
+	ASSERT_TRUE(cpu_engine_init("mutex"));
+	cpu_is_unknown = true;
+	const int cpu = cpu_engine->cpu();
+
+	cpu_is_unknown = false;
+	EXPECT_EQ(cpu, 0);
+}
+
+/* A broken engine must not pass for one that the machine does not have. */
+TEST(EngineChoice, EnginesThatTheMachineHasPassTheirSelfTest)
+{
+	EXPECT_EQ(cpu_engine_init("cmpxchg16b"), cas16_available());
+	if (RSEQ_ARCH && __rseq_size > 0) {
+		EXPECT_TRUE(cpu_engine_init("rseq"));
+	}
+}
+
+TEST(EngineChoice, WithoutAWishItIsTheBestThatWorks)
+{
+	EXPECT_TRUE(cpu_engine_init(nullptr));
+	const std::string best = cpu_engine->name;
+
+	for (const char *name : {"rseq", "cmpxchg16b", "mutex"})
+		if (cpu_engine_init(name)) {
+			EXPECT_EQ(best, name);
+			break;
+		}
+}
+
+TEST(EngineChoice, WithoutRseqItFallsBackToTheNext)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"GLIBC_TUNABLES=glibc.pthread.rseq=0"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	EXPECT_FALSE(cpu_engine_init("rseq"));
+	EXPECT_STRNE(cpu_engine->name, "rseq");
+	const std::string next = cpu_engine->name;
+
+	EXPECT_TRUE(cpu_engine_init(nullptr));
+	EXPECT_EQ(cpu_engine->name, next);
+	EXPECT_EQ(cpu_engine_init("cmpxchg16b"), next == "cmpxchg16b");
+	/* The stand-in: a thread on no CPU. */
+	char *arrays = cpu_arrays_create(false);
+	void *obj;
+
+	EXPECT_FALSE(rseq_pop(&arrays, cpu_rseq_offset, &obj));
+	cpu_arrays_destroy(arrays);
+}
 
 } /* namespace */

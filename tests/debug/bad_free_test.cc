@@ -126,7 +126,7 @@ TEST(BadFreeTest, PointerIntoMetadataInABulkIsReported)
 
 /*
  * Two objects that are freed alternately: neither is ever the one that was freed last, so each
- * free looks right until the LIFO, the magazines and the slab are full.
+ * free looks right until the array is full and its objects return to their slabs.
  */
 void free_in_turns(struct slab_cache *cache, void *first, void *second,
 		   const report_capture &reports)

@@ -19,7 +19,6 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "cpu_slab.h"
 #include "debug/bug_info.h"
 #include "pages/segment.h"
 #include "report/symbol.h"
@@ -78,11 +77,9 @@ TEST_F(BugInfoTest, MayBeAboutASlabAsAWhole)
 TEST_F(BugInfoTest, OfAPlainSlabKnowsNoFreeObjects)
 {
 	lone_slab slab(entry_without_debug_flags);
-	const std::uint16_t unused[] = {0, 8, 16};
 
 	slab.get()->initialized = 10;
-	slab.get()->remote |= UINT64_C(2) << 16;
-	cpu_slab_put(&slab.get()->cpu, 3, unused);
+	slab.get()->free = 5;
 	bug_info_begin(&bug_, SLAB_PROBLEM_INVALID_POINTER, "entry", "Invalid object pointer");
 	bug_info_slab(&bug_, slab.get());
 	EXPECT_EQ(text(slab), heading("entry: Invalid object pointer") +

@@ -133,7 +133,7 @@ std::vector<std::ptrdiff_t> order_of(const std::vector<void *> &objs)
 	std::vector<std::ptrdiff_t> order;
 
 	for (void *obj : objs)
-		order.push_back(static_cast<char *>(obj) - slab_of(obj)->cpu.base);
+		order.push_back(static_cast<char *>(obj) - slab_of(obj)->base);
 	return order;
 }
 

@@ -21,7 +21,6 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "cpu_slab.h"
 #include "pages/segment.h"
 }
 

@@ -4,6 +4,7 @@
  * are freed as they were made; their slabs are legacy and go; new objects come with
  * the new debug flags. debug_switch_kinds_test.cc goes through kinds of caches.
  */
+#include <cerrno>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -17,12 +18,10 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "percpu/refill.h"
+#include "core/shard.h"
 #include "cpu_cache.h"
-#include "cpu_slab.h"
 #include "debug/debug_cache.h"
 #include "pages/segment.h"
-#include "slots.h"
 }
 
 using namespace slab_test;
@@ -143,26 +142,25 @@ TEST_F(SwitchTest, OffGivesTheFastPathBack)
 {
 	test_cache cache(object_size);
 	struct slab_cache *c = cache;
-	const char *slots = c->slots;
+	const char *arrays = c->alloc_arrays;
 
-	EXPECT_EQ(slots, c->cpu_slots);
+	EXPECT_EQ(arrays, c->own_arrays);
 	set(cache, SLAB_RED_ZONE);
-	EXPECT_EQ(c->slots, cpu_slots_none());
+	EXPECT_EQ(c->alloc_arrays, cpu_arrays_none());
+	EXPECT_EQ(c->arrays, arrays);
 	set(cache, 0);
-	EXPECT_EQ(c->slots, slots);
+	EXPECT_EQ(c->alloc_arrays, arrays);
 }
 
 /* As one that was under way when the debug flags were switched on. */
 TEST_F(SwitchTest, ALateFreeCountsAsOne)
 {
 	test_cache cache(64);
-	void *kept = slab_alloc(cache), *late = slab_alloc(cache);
-	struct slab *slab = slab_of(late);
-	const std::uint16_t offset8 = cpu_slab_offset8(&slab->cpu, late);
+	void *kept = slab_alloc(cache), *late[2] = {slab_alloc(cache)};
 
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_DEBUG_DEFAULT), 0);
 	ASSERT_EQ(stats_of(cache).objects, 2u);
-	slab_free_remote(cache, slab, 1, &offset8);
+	objects_free(cache, 1, late, nullptr);
 	EXPECT_EQ(stats_of(cache).objects, 1u);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	EXPECT_EQ(stats_of(cache).objects, 1u);
@@ -190,21 +188,25 @@ TEST_F(SwitchTest, LegacySlabsAreCountedAndNotAllocatedFrom)
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
-TEST_F(SwitchTest, AWrongCountOfALegacySlabIsReportedOnce)
+/* None of its objects is free then, so the slab and the cache stay. */
+TEST_F(SwitchTest, ADamagedMapOfALegacySlabIsReportedOnce)
 {
-	const on_one_cpu here; /* so the objects are in one slab */
-	test_cache cache(object_size);
+	struct slab_cache *cache =
+		slab_cache_create("damaged", object_size, nullptr, SLAB_NO_MERGE);
 
-	expected_reports_ = 1;
+	expected_reports_ = 2; /* and of the objects that remain */
 	allocate(cache, 10);
+	slab_free(cache, objs_.back());
+	objs_.pop_back();
 	set(cache, all_debug_flags);
-	slab_of(objs_[0])->legacy_used++;
+	struct slab *slab = slab_of(objs_[0]);
+	slab->free++;
 	EXPECT_EQ(slab_cache_validate(cache), 1);
-	EXPECT_TRUE(reports_.contains("Wrong object count. Counter is 11 but counted were 10"))
-		<< reports_.text();
+	EXPECT_TRUE(reports_.contains("Map of free objects corrupt")) << reports_.text();
 	EXPECT_EQ(slab_cache_validate(cache), 0);
-	free_all(cache);
-	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
+	free_many(cache, objs_);
+	EXPECT_EQ(stats_of(cache).objects, slab->initialized - objs_.size());
+	EXPECT_EQ(slab_cache_destroy(cache), -EBUSY);
 }
 
 /* Slabs of former debug flags become legacy like those without. */
@@ -297,23 +299,16 @@ TEST_F(SwitchTest, FullSlabsBecomeLegacyToo)
 
 /*
  * A free that was on its way when its slab became legacy: it saw a slab without
- * debug flags, and does what one does with such a slab, late.
+ * debug flags, put its object into an array, and that is drained.
  */
-TEST_F(SwitchTest, FreesUnderWayAreCollected)
+TEST_F(SwitchTest, FreesUnderWayReachLegacySlabs)
 {
 	test_cache cache(object_size);
-	struct slab *slab;
-	std::uint16_t offset8[3];
 
 	allocate(cache, 4);
-	slab = slab_of(objs_[0]);
-	for (unsigned i = 0; i < 3; i++)
-		offset8[i] = cpu_slab_offset8(&slab->cpu, objs_[i]);
+	void *late[4] = {objs_[0], objs_[1], objs_[2]};
 	set(cache, all_debug_flags);
-	struct slab_cache *c = cache;
-	EXPECT_EQ(cpu_engine->push_bulk(c->cpu_slots, cpu_engine->cpu(), &slab->cpu, 3, offset8),
-		  CPU_MISS);
-	slab_free_remote(cache, slab, 3, offset8);
+	objects_free(cache, 3, late, nullptr);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	EXPECT_EQ(stats_of(cache).objects, 1u);
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
@@ -328,16 +323,30 @@ TEST_F(SwitchTest, FreesUnderWayAreCollected)
 TEST_F(SwitchTest, TheLastFreeUnderWayIsFoundByShrinking)
 {
 	test_cache cache(object_size);
-	struct slab *slab;
-	std::uint16_t offset8;
 
 	allocate(cache, 1);
-	slab = slab_of(objs_[0]);
-	offset8 = cpu_slab_offset8(&slab->cpu, objs_[0]);
+	void *late[2] = {objs_[0]};
 	set(cache, all_debug_flags);
-	slab_free_remote(cache, slab, 1, &offset8);
+	objects_free(cache, 1, late, nullptr);
 	EXPECT_EQ(slab_cache_shrink(cache), 1);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
+}
+
+/* As a thread does that was allocating while debug flags were switched on. */
+TEST_F(SwitchTest, ASlabThatIsListedLaterBecomesLegacyToo)
+{
+	test_cache cache(object_size);
+	struct slab_cache *c = cache;
+	void *objs[2];
+
+	set(cache, all_debug_flags);
+	ASSERT_EQ(objects_take(c, c->shard, 1, objs, TAKE_NEW), 1u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
+	allocate(cache, 1); /* makes a debug slab */
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
+	slab_free(cache, objs[0]);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
+	free_all(cache);
 }
 
 /* A thread that still sees debug flags when there are none any more looks for slabs
@@ -348,7 +357,7 @@ TEST_F(SwitchTest, NothingIsLegacyWithoutDebugFlags)
 	struct slab_cache *c = cache;
 
 	allocate(cache, 10);
-	c->plain_owned = true;
+	c->plain_left = true;
 	legacy_begin_rest(cache);
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	free_all(cache);

@@ -74,7 +74,7 @@ protected:
 			      consequence.empty() ? 1 : 2);
 		std::snprintf(line, sizeof(line),
 			      " @offset=%ld. First byte 0x%02x instead of 0x%02x\n",
-			      first - where.slab->cpu.base, bytes[0], expected);
+			      first - where.slab->base, bytes[0], expected);
 		EXPECT_EQ(where.normalised(reported().text),
 			  head(where.cache(), reason) + range + line + lines +
 				  entry_dump(state, damage_.at, damage_.bytes) +

@@ -214,7 +214,7 @@ TEST_F(GuardTest, OnlyThePagesOfObjectsHoldMemory)
 	std::vector<void *> objs = alloc_many(cache_, 300);
 
 	for (void *obj : objs)
-		EXPECT_EQ(resident_pages(slab_of(obj)->cpu.base, slab_bytes(slab_of(obj))),
+		EXPECT_EQ(resident_pages(slab_of(obj)->base, slab_bytes(slab_of(obj))),
 			  page / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 	free_many(cache_, objs);
 }
@@ -233,9 +233,9 @@ TEST_F(GuardTest, SlabsGoBackWithTheirCache)
 	}
 	EXPECT_EQ(slab_user(slab), nullptr);
 	EXPECT_EQ(slab->populated, 0U);
-	write_byte(slab->cpu.base, 'x');
-	write_byte(slab->cpu.base + 65535, 'x');
-	segment_trim(nullptr);
+	write_byte(slab->base, 'x');
+	write_byte(slab->base + 65535, 'x');
+	segment_trim();
 }
 
 TEST_F(GuardTest, ALeakedObjectKeepsItsCache)

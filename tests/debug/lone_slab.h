@@ -22,7 +22,6 @@ extern "C" {
 #include "core/debug_record.h"
 #include "core/init.h"
 #include "core/slab.h"
-#include "cpu_slab.h"
 #include "debug/layout.h"
 #include "pages/os.h"
 #include "pages/segment.h"
@@ -152,6 +151,8 @@ private:
 								  CPU_CACHELINE * CPU_CACHELINE)));
 		std::memset(cache_memory_.get(), 0, bytes);
 		cache()->object_size = layout_.object_size;
+		cache()->size = layout_.size;
+		cache()->reciprocal = ((std::uint64_t{1} << 48) + layout_.size - 1) / layout_.size;
 		cache()->debug_flags = layout_.debug_flags;
 	}
 
@@ -159,10 +160,9 @@ private:
 	{
 		const std::uintptr_t tag = layout_.debug_flags ? SLAB_TAG_DEBUG : 0;
 
-		cpu_slab_init(&slab_->cpu, base_, layout_.size, objects(),
-			      reinterpret_cast<char *>(cache()) + tag);
+		slab_->base = base_;
+		slab_->user = reinterpret_cast<char *>(cache()) + tag;
 		slab_->objects = slab_->initialized = static_cast<std::uint16_t>(objects());
-		slab_->remote = REMOTE_OWNED;
 		std::memset(base_, POISON_INUSE, lone_slab_size);
 		if (layout_.debug_flags)
 			make_debug();
@@ -176,6 +176,7 @@ private:
 		slab_->debug = reinterpret_cast<struct slab_debug *>(debug_memory_.data());
 		slab_->debug->debug_flags = layout_.debug_flags & DEBUG_FLAGS_LAYOUT;
 		slab_->debug->object_size = layout_.object_size;
+		slab_->debug->size = layout_.size;
 		slab_->debug->inuse = layout_.inuse;
 		slab_->debug->red_left = layout_.red_left;
 		slab_->debug->stride = static_cast<std::uint16_t>(stride);

@@ -15,7 +15,7 @@
 
 extern "C" {
 #include "core/cache.h"
-#include "slots.h"
+#include "cpu_cache.h"
 }
 
 using namespace slab_test;
@@ -33,11 +33,11 @@ TEST_F(ProfileTest, OffGivesTheFastPathAndTheSlabsBack)
 	const struct slab_cache *inside = cache;
 
 	profile_every(every_one);
-	EXPECT_EQ(inside->slots, cpu_slots_none());
+	EXPECT_EQ(inside->alloc_arrays, cpu_arrays_none());
 	free_many(cache, alloc_many(cache, 1000));
 	EXPECT_EQ(stats_of(cache).debug_slabs, 1U) << "one waits for further samples";
 	profile_every(0);
-	EXPECT_EQ(inside->slots, inside->cpu_slots);
+	EXPECT_EQ(inside->alloc_arrays, inside->own_arrays);
 	EXPECT_EQ(stats_of(cache).debug_slabs, 0U);
 	void *obj = slab_alloc(cache);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of slabs without debug flags: a damaged freelist is reported and isolated, and
- * a wrong count of a partial list is adjusted.
+ * Validation of slabs without debug flags: a damaged map is reported and its objects are never
+ * allocated again, and bad objects in arrays are found.
  */
 #include <algorithm>
 #include <cerrno>
@@ -18,8 +18,8 @@
 
 extern "C" {
 #include "core/cache.h"
-#include "core/node.h"
-#include "cpu_slab.h"
+#include "core/slab.h"
+#include "cpu_cache.h"
 #include "pages/segment.h"
 }
 
@@ -28,7 +28,7 @@ using namespace slab_test;
 namespace
 {
 
-/* A slab on the node's partial list: 16 of its objects are allocated; those returned are free. */
+/* A slab with free objects: 16 of its objects are allocated; those returned are free. */
 std::vector<void *> make_partial(struct slab_cache *cache, std::vector<void *> &held)
 {
 	std::vector<void *> freed = alloc_many(cache, 16);
@@ -39,67 +39,69 @@ std::vector<void *> make_partial(struct slab_cache *cache, std::vector<void *> &
 	return freed;
 }
 
-/* A cache that keeps the objects of a damaged freelist, so that it cannot be destroyed. */
+/* A cache that keeps the free objects of a damaged slab, so that it cannot be destroyed. */
 struct slab_cache *create_lasting(const char *name)
 {
 	return slab_cache_create(name, 64, nullptr, SLAB_NO_MERGE);
 }
 
-/* What a stray write may do: the freelist has one object twice. */
-void damage_freelist(void *freed)
+/* What a stray write may do: an object in use is marked as free. */
+void damage_map(struct slab_cache *cache, void *held)
 {
-	struct slab *slab = slab_of(freed);
-	const std::uint16_t offset8 = cpu_slab_offset8(&slab->cpu, freed);
+	struct slab *slab = slab_of(held);
+	const unsigned index = slab_index(cache, slab, held);
 
-	ASSERT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
-	cpu_slab_put(&slab->cpu, 1, &offset8);
+	ASSERT_FALSE(slab_bit(slab, index));
+	slab->map[index / 64] |= UINT64_C(1) << index % 64;
 }
 
-TEST_F(DebugTest, ADamagedFreelistOfAPlainSlabIsReported)
+TEST_F(DebugTest, ADamagedMapOfAPlainSlabIsReported)
 {
 	struct slab_cache *cache = create_lasting("reported");
 	std::vector<void *> held;
-	const std::vector<void *> freed = make_partial(cache, held);
 
-	damage_freelist(freed[0]);
+	make_partial(cache, held);
+	damage_map(cache, held[0]);
 	EXPECT_EQ(slab_cache_validate(cache), 1);
 	const caught_report report = reported();
 	EXPECT_EQ(report.info.problem, SLAB_PROBLEM_FREELIST);
-	EXPECT_EQ(report.reason, "Freechain corrupt");
-	EXPECT_NE(report.text.find(" of its entries lead to no object, or to one twice\n"),
+	EXPECT_EQ(report.reason, "Map of free objects corrupt");
+	EXPECT_NE(report.text.find(
+			  "\nThe slab is inconsistent: the number of free objects is wrong\n"),
 		  std::string::npos)
 		<< report.text;
-	EXPECT_NE(report.text.find(": Isolate corrupted freechain\n"), std::string::npos)
+	EXPECT_NE(report.text.find(": Marking all objects used\n"), std::string::npos)
 		<< report.text;
 	free_many(cache, held);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	EXPECT_EQ(slab_cache_destroy(cache), -EBUSY);
 }
 
-/* A descriptor that a stray write hit. Its freelist is empty, and nothing can be right with it. */
-TEST_F(DebugTest, ASlabWithMoreObjectsThanFitHasAWrongEntry)
+/* A descriptor that a stray write hit. */
+TEST_F(DebugTest, ASlabWithMoreObjectsThanFitIsReported)
 {
 	struct slab_cache *cache = create_lasting("more");
 	std::vector<void *> held;
 
 	make_partial(cache, held);
 	struct slab *slab = slab_of(held[0]);
-	std::vector<std::uint16_t> taken(cpu_slab_free_count(&slab->cpu));
 
-	cpu_slab_take(&slab->cpu, static_cast<unsigned>(taken.size()), taken.data());
 	slab->initialized = static_cast<std::uint16_t>(slab->objects + 1);
 	EXPECT_EQ(slab_cache_validate(cache), 1);
 	const std::string text = reported().text;
-	EXPECT_NE(text.find("\n1 of its entries lead to no object"), std::string::npos) << text;
+	EXPECT_NE(text.find("\nThe slab is inconsistent: the descriptor is damaged\n"),
+		  std::string::npos)
+		<< text;
+	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-TEST_F(DebugTest, ADamagedFreelistIsNeverAllocatedFrom)
+TEST_F(DebugTest, ASlabWithADamagedMapIsNeverAllocatedFrom)
 {
 	struct slab_cache *cache = create_lasting("isolated");
 	std::vector<void *> held;
 	const std::vector<void *> freed = make_partial(cache, held);
 
-	damage_freelist(freed[0]);
+	damage_map(cache, held[0]);
 	EXPECT_EQ(slab_cache_validate(cache), 1);
 	const std::vector<void *> objs = alloc_many(cache, 1000);
 	for (void *obj : freed)
@@ -108,23 +110,47 @@ TEST_F(DebugTest, ADamagedFreelistIsNeverAllocatedFrom)
 	free_many(cache, held);
 }
 
-TEST_F(DebugTest, AWrongCountOfAPartialListIsAdjusted)
+/* The second free of an object is found at the latest when the array is drained. */
+TEST_F(DebugTest, AnObjectThatIsTwiceInAnArrayIsReported)
 {
 	test_cache cache(64, SLAB_NO_MERGE);
-	std::vector<void *> held;
+	std::vector<void *> objs = alloc_many(cache, 3);
 
-	make_partial(cache, held);
-	struct node_list &partial = static_cast<struct slab_cache *>(cache)->node[0].partial;
-	ASSERT_EQ(partial.count, 1u);
-	partial.count = 4;
+	slab_free(cache, hidden(objs[0]));
+	slab_free(cache, objs[1]);
+	slab_free(cache, hidden(objs[0]));
+	ASSERT_EQ(reports_.count(), 0u);
 	EXPECT_EQ(slab_cache_validate(cache), 1);
 	const caught_report report = reported();
-	EXPECT_EQ(report.info.problem, SLAB_PROBLEM_COUNT);
-	EXPECT_EQ(report.reason, "1 partial slabs counted but counter=4");
-	EXPECT_NE(report.text.find(": Counter of node 0 adjusted\n"), std::string::npos)
+	EXPECT_EQ(report.info.problem, SLAB_PROBLEM_DOUBLE_FREE);
+	EXPECT_EQ(report.reason, "Object already free");
+	EXPECT_NE(report.text.find(
+			  "\nFound when free objects of a CPU returned to their slabs: it was "
+			  "freed twice before, or freed twice and allocated again meanwhile\n"),
+		  std::string::npos)
 		<< report.text;
 	EXPECT_EQ(slab_cache_validate(cache), 0);
-	free_many(cache, held);
+	slab_free(cache, objs[2]);
+}
+
+/* The fast path looks at the slab alone, not at the place of the object in it. */
+TEST_F(DebugTest, APointerIntoAnObjectThatIsInAnArrayIsReported)
+{
+	test_cache cache(64, SLAB_NO_MERGE);
+	char *obj = hidden(slab_alloc(cache));
+	void *inside = obj + 8;
+	struct slab_cache *c = cache;
+
+	ASSERT_EQ(cpu_engine->push(&c->arrays, inside), CPU_DONE);
+	EXPECT_EQ(slab_cache_validate(cache), 1);
+	const caught_report report = reported();
+	EXPECT_EQ(report.info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_NE(report.text.find("\nIt points 8 bytes from the start of an object\n"
+				   "Found when free objects of a CPU returned to their slabs: an "
+				   "earlier call freed it\n"),
+		  std::string::npos)
+		<< report.text;
+	slab_free(cache, obj);
 }
 
 } /* namespace */

@@ -290,10 +290,9 @@ private:
 
 	void set_attribute(cache &c)
 	{
-		static const char *const names[] = {"min_partial", "cpu_partial",
-						    "remote_node_defrag_ratio"};
+		static const char *const names[] = {"min_partial", "remote_node_defrag_ratio"};
 
-		FUZZ_CHECK(slab_stat_write(c.cache, names[in_.below(3)], in_.below(64)) == 0);
+		FUZZ_CHECK(slab_stat_write(c.cache, names[in_.below(2)], in_.below(64)) == 0);
 	}
 
 	void set_cache_limit(cache &c)

@@ -80,8 +80,7 @@ entry copied(const struct record &record)
 	return e;
 }
 
-std::vector<entry> read_all(const std::string &content, enum bad_lines policy, bool unlimited,
-			    std::size_t *ret_bad)
+std::vector<entry> read_all(const std::string &content, bool unlimited, std::size_t *ret_bad)
 {
 	const file content_file(content);
 	struct source source = {};
@@ -89,11 +88,11 @@ std::vector<entry> read_all(const std::string &content, enum bad_lines policy, b
 	std::vector<entry> entries;
 	enum source_status status;
 
-	FUZZ_CHECK(source_try_open(&source, content_file.path(), policy));
+	FUZZ_CHECK(source_try_open(&source, content_file.path()));
 	source.unlimited = unlimited;
 	while ((status = source_next(&source, &record)) == SOURCE_RECORD)
 		entries.push_back(copied(record));
-	FUZZ_CHECK(status == SOURCE_END || policy == BAD_LINES_REFUSE);
+	FUZZ_CHECK(status == SOURCE_END);
 	*ret_bad = source.bad;
 	source_close(&source);
 	record_free(&record);
@@ -142,12 +141,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const bool unlimited = how & 2;
 	std::size_t bad;
 
-	for (const entry &e :
-	     read_all(content, how & 1 ? BAD_LINES_REFUSE : BAD_LINES_SKIP, unlimited, &bad)) {
+	for (const entry &e : read_all(content, unlimited, &bad)) {
 		if (has_zero(e))
 			continue;
-		const std::vector<entry> again =
-			read_all(written(e), BAD_LINES_SKIP, unlimited, &bad);
+		const std::vector<entry> again = read_all(written(e), unlimited, &bad);
 
 		FUZZ_CHECK(bad == 0 && again.size() == 1 && again[0] == e);
 	}

@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 export SLAB_ENGINE="$engine" SLAB_CONTROL=off
 
 set -- -ex 'slab info'
-for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' 'wide + 1' 'wide - 1' 'wide + 200000' legacy fresh in_lifo in_magazine \
+for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' 'wide + 1' 'wide - 1' 'wide + 200000' legacy fresh in_array in_magazine \
 	0x1234; do
 	set -- "$@" -ex "slab object $object"
 done
@@ -21,7 +21,8 @@ normal()
 {
 	grep -E '^(Name|plain|entry|old|size-|0x|object|slab |allocated|freed|    #[01])' |
 		sed -E 's/0x[0-9a-f]+/X/g; s/(ago by|clock by) tid [0-9]+/\1 tid X/; s/ [0-9]+ ms ago/ T/
-			s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/node [0-9]+/node X/; s/:[0-9]+\)/:X)/
+			s/^object +[0-9]+ (of its slab: free: in)/object  N \1/; s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/node [0-9]+/node X/; s/:[0-9]+\)/:X)/
+			s/used=[0-9]+: (partial|full|empty).*/used=X: on a list/; s/^(plain|size-32) +[0-9]+/\1 X/
 			s/ +$//'
 }
 
@@ -47,29 +48,18 @@ if grep -e Python -e Traceback "$folder/bad" || [ "$(wc -l <"$folder/bad")" -gt 
 	exit 1
 fi
 
-case $engine in
-rseq)
-	freed='free: in the LIFO of CPU X' used=64
-	in_lifo='free: in the LIFO of CPU X' in_magazine='free: in a magazine of node X'
-	lifo_used=256 magazine_used=256 held_state=full
-	;;
-*)
-	freed=free used=1
-	in_lifo=free in_magazine=free lifo_used=0 magazine_used=2 held_state='owned by CPU X'
-	;;
-esac
 cat >"$folder/expected" <<END
 Name                       Objects  Objsize   Slabs  Flags   Cache
-$(printf '%-28s %5s' plain "$used")       64       1  -       X
+plain X       64       1  -       X
 entry                            1       64       1  FZPU    X
 old                              1       64       1  FZPU    X
-size-32                          1       32       1  -       X
+size-32 X       32       1  -       X
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  0 of its slab: allocated
-slab    X objects=256 used=$used: owned by CPU X
+slab    X objects=256 used=X: on a list
 X is 0 bytes from the start of object X of cache plain (64 bytes)
-object  1 of its slab: $freed
-slab    X objects=256 used=$used: owned by CPU X
+object  N of its slab: free: in the array of CPU X
+slab    X objects=256 used=X: on a list
 X is 3 bytes from the start of object X of cache entry (64 bytes)
 object  0 of its slab: allocated
 slab    X objects=682 used=1: debug flags ZPU
@@ -87,7 +77,7 @@ freed T by tid X (objects) on CPU X
     #1 __libc_start_call_main (libc_start_call_main.h:X)
 X is 0 bytes from the start of object X of cache size-32 (32 bytes)
 object  0 of its slab: allocated
-slab    X objects=512 used=1: owned by CPU X
+slab    X objects=512 used=X: on a list
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is memory of libslab that no cache has: free, or its own
@@ -97,13 +87,13 @@ object  0 of its slab: allocated
 slab    X objects=256 used=1: legacy layout
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  200 of its slab: never handed out
-slab    X objects=256 used=$used: owned by CPU X
+slab    X objects=256 used=X: on a list
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  10 of its slab: $in_lifo
-slab    X objects=256 used=$lifo_used: $held_state
+object  N of its slab: free: in the array of CPU X
+slab    X objects=256 used=X: on a list
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  44 of its slab: $in_magazine
-slab    X objects=256 used=$magazine_used: $held_state
+object  N of its slab: free: in a magazine of node X
+slab    X objects=256 used=X: on a list
 X is not memory of libslab
 END
 # glibc's own frames have names and lines only with its debug symbols.

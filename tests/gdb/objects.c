@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects in every state for the gdb commands to look at; then it aborts. */
+#include "core/cache.h"
+
 #include <sched.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
@@ -9,11 +11,11 @@
 extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
 extern char *volatile sized, *volatile large, *volatile wide, *volatile legacy;
 extern char *volatile fresh;
-extern char *volatile in_lifo, *volatile in_magazine;
+extern char *volatile in_array, *volatile in_magazine;
 char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
 char *volatile sized, *volatile large, *volatile wide, *volatile legacy;
 char *volatile fresh;
-char *volatile in_lifo, *volatile in_magazine;
+char *volatile in_array, *volatile in_magazine;
 
 static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
 {
@@ -32,18 +34,21 @@ static void stay_on_this_cpu(void)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-/* Free more objects of a full slab than a LIFO holds: half a LIFO goes to a magazine. */
+/* Free more objects than an array holds, until half of them go to a magazine. */
 static void fill_magazine(void)
 {
 	struct slab_cache *cache = slab_cache_create("held", 64, NULL, SLAB_NO_MERGE);
+	const struct depot *depot = &cache->node[0].depot;
 	void *obj[1100];
 
-	for (unsigned i = 0; i < 1100; i++)
-		obj[i] = slab_alloc(cache);
-	for (unsigned i = 0; i < 510; i++)
-		slab_free(cache, obj[i]);
-	in_lifo = obj[10];
-	in_magazine = obj[300];
+	for (unsigned round = 0; round < 1000 && !depot->full; round++) {
+		for (unsigned i = 0; i < 1100; i++)
+			obj[i] = slab_alloc(cache);
+		for (unsigned i = 0; i < 1100; i++)
+			slab_free(cache, obj[i]);
+	}
+	in_array = obj[1099];
+	in_magazine = depot->magazine[0]->obj[0];
 }
 
 int main(void)

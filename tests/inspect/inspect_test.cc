@@ -50,9 +50,9 @@ TEST(InspectTest, NumbersAreThoseThatTheProcessHasOfItself)
 	ASSERT_NE(mine, "");
 	expect_has(mine, number("objects", stats.objects));
 	expect_has(mine, number("slabs", stats.slabs));
-	expect_has(mine, number("cpu_slabs", stats.cpu_slabs));
 	expect_has(mine, number("partial", stats.partial));
 	expect_has(mine, number("full", stats.full));
+	expect_has(mine, number("empty", stats.empty));
 	expect_has(mine, number("populated", stats.populated));
 	expect_has(all.text, "\"pid\":42,\"command\":\"victim\"");
 }
@@ -61,13 +61,16 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 {
 	test_cache cache(2000);
 	const objects held(cache, 500);
+
+	slab_cache_shrink(cache); /* what the array holds goes to its slabs */
+
 	const answered all = inspect("slabs " + cache.name());
 	const struct slab_stats stats = stats_of(cache);
 
 	ASSERT_EQ(all.result, 0) << all.text;
 	expect_has(all.text, "\"total\":" + std::to_string(stats.slabs) + "}");
-	expect_has(all.text, "\"full\",-1,0,\"-\",");
-	expect_has(all.text, "\"current\",");
+	expect_has(all.text, "\"full\",0,\"-\",");
+	expect_has(all.text, "\"partial\",");
 }
 
 TEST(InspectTest, SlabsWithDebugFlagsShowThem)
@@ -75,7 +78,7 @@ TEST(InspectTest, SlabsWithDebugFlagsShowThem)
 	test_cache cache(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects held(cache, 10);
 
-	expect_has(inspect("slabs " + cache.name()).text, ",\"debug\",-1,0,\"ZU\",");
+	expect_has(inspect("slabs " + cache.name()).text, ",\"debug\",0,\"ZU\",");
 }
 
 TEST(InspectTest, StacksAreReadFromMemory)
@@ -265,11 +268,11 @@ TEST(InspectTest, ADescriptorOfAnImpossibleSizeIsRefused)
 
 TEST(InspectTest, FieldsFarFromTheStartAreDistinguished)
 {
-	const std::uint32_t next = FIELD(struct depot, next);
+	const std::uint32_t next = FIELD(struct stack_depot, next);
 	const std::uint32_t *begin = slab_root.layout, *end = begin + ROOT_FIELDS_MAX;
 
-	ASSERT_GT(offsetof(struct depot, next), 2048u);
-	EXPECT_EQ(next >> 5, offsetof(struct depot, next));
+	ASSERT_GT(offsetof(struct stack_depot, next), 2048u);
+	EXPECT_EQ(next >> 5, offsetof(struct stack_depot, next));
 	EXPECT_NE(std::find(begin, end, next), end);
 }
 
@@ -369,7 +372,7 @@ TEST(InspectTest, NoSlabIsInTwoPlacesWhileThreadsWork)
 	while (rounds < 1000 && !HasFailure()) {
 		const struct slab_stats stats = stats_of(cache);
 
-		EXPECT_LE(stats.cpu_slabs + stats.partial + stats.full, stats.slabs);
+		EXPECT_LE(stats.partial + stats.full + stats.empty, stats.slabs);
 	}
 	stop = true;
 	for (std::thread &thread : threads)
@@ -378,7 +381,7 @@ TEST(InspectTest, NoSlabIsInTwoPlacesWhileThreadsWork)
 	const struct slab_stats stats = stats_of(cache);
 
 	EXPECT_GT(stats.slabs, 0u);
-	EXPECT_EQ(stats.cpu_slabs + stats.partial + stats.full, stats.slabs);
+	EXPECT_EQ(stats.partial + stats.full + stats.empty, stats.slabs);
 }
 
 } /* namespace */

@@ -161,7 +161,7 @@ TEST_F(LookTest, EveryRequestIsAnswered)
 						   "profile 0",
 						   "fail probability=1,interval=10,times=100",
 						   "fail ",
-						   "set cpu_partial 3 ",
+						   "set min_partial 3 ",
 						   "reset ",
 						   "trim",
 						   "count 1000"};

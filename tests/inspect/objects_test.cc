@@ -53,7 +53,7 @@ TEST(ObjectsTest, AllocatedOnesAreThoseOfTheProgram)
 	EXPECT_EQ(count_state(flagged.name(), "a"), 300u);
 }
 
-/* Wherever they are: in a LIFO, a magazine, a freelist of a slab. */
+/* Wherever they are: in an array, a magazine, a slab. */
 TEST(ObjectsTest, FreedOnesAreFree)
 {
 	test_cache cache(64);

@@ -16,7 +16,7 @@ extern "C" {
 #include "memory/decay.h"
 #include "pages/os.h"
 #include "pages/segment.h"
-#include "percpu/refill.h"
+#include "percpu/closing.h"
 }
 
 using namespace slab_test;
@@ -78,35 +78,33 @@ TEST(DecayRuleTest, PassesStayOnAGrid)
 	fall_asleep();
 }
 
-/* A slab of 100-byte objects of which none but these are in use. */
+constexpr std::size_t rule_size = 104;
+
+/* The pages in use of a slab of which none but these objects are in use. */
 std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned initialized)
 {
-	static struct slab slab;
-	std::uint64_t map[SLAB_MAP_WORDS], used[2];
-	std::map<unsigned, unsigned> units;
+	const std::size_t page = os_page_size(), bytes = std::size_t{16} * page;
+	const auto objects = static_cast<unsigned>(bytes / rule_size);
+	std::vector<std::uint64_t> memory((sizeof(struct slab) + 7) / 8 + map_words(objects));
+	auto *slab = reinterpret_cast<struct slab *>(memory.data());
 	std::set<unsigned> pages;
 
-	std::memset(map, 0xff, sizeof(map));
-	for (unsigned i : used_objects)
-		map[i / 64] &= ~(UINT64_C(1) << i % 64);
-	slab.cpu.size8 = 104 / 8;
-	slab.initialized = static_cast<std::uint16_t>(initialized);
-	decay_used_pages(&slab, map, used);
-	for (unsigned i = 0; i < 128; i++)
-		if (used[i / 64] >> i % 64 & 1)
-			units[i * UNBACKED_BYTES / os_page_size()]++;
-	for (const auto &[page, count] : units) {
-		EXPECT_EQ(count, os_page_size() / UNBACKED_BYTES);
-		pages.insert(page);
-	}
+	slab->objects = static_cast<std::uint16_t>(objects);
+	slab->initialized = static_cast<std::uint16_t>(initialized);
+	for (unsigned i = 0; i < initialized; i++)
+		slab->map[i / 64] |= std::uint64_t{!used_objects.count(i)} << i % 64;
+	for (std::size_t at = 0; at < bytes; at += page)
+		if (!decay_is_unused(slab, rule_size, at, at + page))
+			pages.insert(static_cast<unsigned>(at / page));
 	return pages;
 }
 
 TEST(DecayRuleTest, APageIsInUseWhereAnObjectBeginsGoesOnOrEnds)
 {
 	const auto page = static_cast<unsigned>(os_page_size());
-	const unsigned across = page / 104; /* begins on the first page and ends on the second */
-	const unsigned objects = 8 * page / 104;
+	const auto across = static_cast<unsigned>(
+		page / rule_size); /* begins on the first page and ends on the second */
+	const auto objects = static_cast<unsigned>(8 * page / rule_size);
 
 	EXPECT_EQ(used_pages({}, objects), std::set<unsigned>());
 	EXPECT_EQ(used_pages({0}, objects), std::set<unsigned>({0}));
@@ -115,18 +113,22 @@ TEST(DecayRuleTest, APageIsInUseWhereAnObjectBeginsGoesOnOrEnds)
 	EXPECT_EQ(used_pages({across + 1, objects - 1}, objects), std::set<unsigned>({1, 7}));
 }
 
-/* An object in unit 65: beyond the first word. */
+/* Objects of the second word of the map, and of later ones. */
 TEST(DecayRuleTest, PagesBeyondTheFirstWordAreInUseToo)
 {
-	EXPECT_EQ(used_pages({2570}, 5000),
-		  std::set<unsigned>({static_cast<unsigned>(2570 * 104 / os_page_size())}));
+	for (const unsigned i : {64u, 129u, 500u})
+		EXPECT_EQ(used_pages({i}, 600).count(
+				  static_cast<unsigned>(i * rule_size / os_page_size())),
+			  1u)
+			<< i;
+	EXPECT_LE(used_pages({500}, 600).size(), 2u);
 }
 
 TEST(DecayRuleTest, ObjectsThatWereNeverMadeAreNotInUse)
 {
 	EXPECT_EQ(used_pages({500}, 500), std::set<unsigned>());
 	EXPECT_EQ(used_pages({500}, 501),
-		  std::set<unsigned>({static_cast<unsigned>(500 * 104 / os_page_size())}));
+		  std::set<unsigned>({static_cast<unsigned>(500 * rule_size / os_page_size())}));
 }
 
 /* Frees all but every step-th object of these; the others are returned. */

@@ -4,6 +4,7 @@
  * The system is queried for what is resident.
  */
 #include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -22,7 +23,7 @@
 extern "C" {
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
-#include "percpu/refill.h"
+#include "percpu/closing.h"
 }
 
 using namespace slab_test;
@@ -69,6 +70,7 @@ TEST(DecayTest, CachedBytesOfTheProcessAreWhatIsResident)
 	struct slab_process_stats stats = {};
 
 	free_all(cache, allocate(cache, 20000));
+	cache_flush(cache);
 	stats.struct_size = sizeof(stats);
 	ASSERT_EQ(slab_process_stats(&stats), 0);
 	EXPECT_GT(stats.cached_bytes, 0u);
@@ -92,7 +94,7 @@ TEST(DecayTest, MemoryBySizeGoes)
 	EXPECT_EQ(resident(objs), 0u);
 }
 
-/* A thread that frees and then does nothing: only a pass takes its CPU's slabs. */
+/* A thread that frees and then does nothing: only a pass takes what its CPU holds. */
 TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 {
 	test_cache cache(object_size);
@@ -103,14 +105,13 @@ TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 		objs = allocate(cache, 100);
 		free_all(cache, objs);
 	}).join();
-	ASSERT_GT(stats_of(cache).cpu_slabs, 0u);
+	ASSERT_GT(stats_of(cache).cpu_objects, 0u);
 	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 	EXPECT_EQ(resident(objs), 0u);
 }
 
-/* The passes have revoked everything and ended. LIFOs are closed, so the first free takes the slow
- * path. */
+/* The passes have emptied all arrays and ended. A free takes the slow path. */
 TEST(DecayTest, AFreeAfterThePassesEndedWakesThem)
 {
 	test_cache cache(object_size);
@@ -126,8 +127,8 @@ TEST(DecayTest, AFreeAfterThePassesEndedWakesThem)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-/* The CPU holds nothing, but its LIFO was open: a free opened it, and an allocation emptied it. */
-TEST(DecayTest, AFreeIntoALifoThatWasOpenAndEmptyWakesThePasses)
+/* The CPU holds nothing, but its array has a limit: a free set it, and an allocation emptied the array. */
+TEST(DecayTest, AFreeIntoAnEmptyArrayWakesThePasses)
 {
 	test_cache cache(object_size);
 	objects objs;
@@ -146,7 +147,7 @@ TEST(DecayTest, AFreeIntoALifoThatWasOpenAndEmptyWakesThePasses)
 	unpin();
 }
 
-/* Slabs that a CPU has kept since a peak, in a cache that is never idle. */
+/* What a CPU has kept since a peak, in a cache that is never idle. */
 TEST(DecayTest, WhatABusyCacheDoesNotNeedGoes)
 {
 	test_cache cache(object_size);
@@ -174,7 +175,7 @@ TEST(DecayTest, MinPartialSlabsGoToo)
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 1000), 0);
 	free_all(cache, objs);
 	cache_flush(cache);
-	ASSERT_GT(stats_of(cache).partial, 0u);
+	ASSERT_GT(stats_of(cache).empty, 0u);
 	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 	EXPECT_EQ(resident(objs), 0u);
@@ -281,25 +282,6 @@ TEST(DecayTest, PagesThatServedAgainGoAgain)
 	free_all(cache, s.live);
 }
 
-/* The first objects that are allocated need no page fault. */
-TEST(DecayTest, ObjectsOnPagesThatStayedComeFirst)
-{
-	test_cache cache(object_size);
-
-	one_order(cache);
-	const survivors s = thin_out(cache, 4000, 2 * objects_per_page);
-
-	run_passes(enough_epochs);
-	const unsigned per_slab = stats_of(cache).objects_per_slab;
-	objects some;
-
-	for (unsigned i = 0; i < per_slab / 4; i++)
-		some.push_back(slab_alloc(cache));
-	EXPECT_EQ(resident(some), pages_of(some).size());
-	free_all(cache, some);
-	free_all(cache, s.live);
-}
-
 /* The pages of objects that are freed into a purged slab are returned as well, later. */
 TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 {
@@ -403,7 +385,7 @@ TEST(DecayTest, TypeSafeSlabsGoAfterAGracePeriodAndInOnePiece)
 	for (void *obj : s.live) {
 		const struct slab *slab = slab_of(obj);
 
-		EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)),
+		EXPECT_EQ(resident_pages(slab->base, slab_bytes(slab)),
 			  slab_bytes(slab) / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 	}
 	EXPECT_LE(resident(s.dead), s.live.size() * (slab_bytes(slab_of(s.live[0])) / page));
@@ -443,20 +425,20 @@ TEST(DecayTest, MemoryThatIsLockedStaysAndIsTriedNoMoreThanOnceInADecayTime)
 		GTEST_SKIP() << "sanitizers keep mlock() from doing anything";
 	test_cache cache(object_size);
 	const objects objs = allocate(cache, 128);
-	std::set<struct slab *> slabs;
+	std::map<char *, std::size_t> slabs;
 
 	for (void *obj : objs)
-		slabs.insert(slab_of(obj));
-	for (struct slab *slab : slabs)
-		if (mlock(slab->cpu.base, slab_bytes(slab)) != 0)
+		slabs[slab_of(obj)->base] = slab_bytes(slab_of(obj));
+	for (const auto &[base, bytes] : slabs)
+		if (mlock(base, bytes) != 0)
 			GTEST_SKIP() << "mlock() is not allowed here";
 	free_all(cache, objs);
 	EXPECT_LT(run_all_passes(), 100u);
 	EXPECT_EQ(resident(objs), objs.size() / objects_per_page);
 	slab_trim();
 	EXPECT_EQ(resident(objs), objs.size() / objects_per_page);
-	for (struct slab *slab : slabs)
-		munlock(slab->cpu.base, slab_bytes(slab));
+	for (const auto &[base, bytes] : slabs)
+		munlock(base, bytes);
 	slab_trim();
 	EXPECT_EQ(resident(objs), 0u);
 }

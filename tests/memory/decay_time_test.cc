@@ -62,7 +62,7 @@ TEST(DecayTimeTest, EachWayToFreeStartsPassesAgain)
 		[&](objects &objs) { free_all(cache, objs); },
 		[&](objects &objs) { slab_free_bulk(cache, objs.size(), objs.data()); },
 		[&](objects &objs) { std::thread([&] { free_all(cache, objs); }).join(); },
-		/* Fewer than a batch, of a slab that no CPU owns. */
+		/* Again when passes run already. */
 		[&](objects &objs) {
 			for (unsigned i = 0; i < 3; i++, objs.pop_back())
 				slab_free(cache, objs.back());

@@ -2,20 +2,23 @@
 /* What a process takes back from caches that are not in use before it grows further. */
 #include <array>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
 #include <slab/malloc.h>
 #include <slab/memory.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/slab_state.h"
 
 extern "C" {
 #include "memory/growth.h"
 #include "pages/account.h"
+#include "percpu/closing.h"
 }
 
 using namespace slab_test;
@@ -45,38 +48,62 @@ TEST(GrowthReviewTest, StringsThatGrowUseTheirMemoryAgain)
 		slab_mfree(one);
 }
 
-class GrowthReview : public SlabStateTest
+class GrowthReview : public testing::Test
 {
+protected:
+	const on_one_cpu here_;
+	test_cache owner_{512};
+	struct slab_cache *const cache_ = owner_;
 };
 
 TEST_F(GrowthReview, ReleasesEmptySlabsOfCachesThatWereNotUsed)
 {
-	free_all(alloc(64));
+	free_many(cache_, alloc_many(cache_, 100));
 	growth_review();
 	growth_review();
 	EXPECT_EQ(stats_of(cache_).slabs, 0u);
-	check();
 }
 
-TEST_F(GrowthReview, LeavesSlabsOfCachesThatWereUsed)
+TEST_F(GrowthReview, ReleasesThoseOfManyCachesAfterSomeReviews)
 {
-	free_all(alloc(64));
+	constexpr unsigned caches = 40, reviews = 12; /* eight caches in each, and two rounds */
+	std::vector<std::unique_ptr<test_cache>> unused;
+
+	for (unsigned i = 0; i < caches; i++) {
+		unused.push_back(std::make_unique<test_cache>(512, SLAB_NO_MERGE));
+		slab_free(*unused.back(), slab_alloc(*unused.back()));
+	}
+	for (unsigned i = 0; i < reviews; i++)
+		growth_review();
+	for (const auto &cache : unused)
+		EXPECT_EQ(stats_of(*cache).slabs, 0u);
+}
+
+TEST_F(GrowthReview, LeavesWhatCpusHoldOfCachesThatWereUsed)
+{
+	free_many(cache_, alloc_many(cache_, 100));
 	growth_review();
-	alloc();
+	free_many(cache_, alloc_many(cache_, 1));
+	void *obj = slab_alloc(cache_);
+
 	growth_review();
 	EXPECT_NE(stats_of(cache_).slabs, 0u);
-	EXPECT_NE(slot()->current, nullptr);
+	EXPECT_NE(arrays_objects(cache_), 0u);
+	slab_free(cache_, obj);
 }
 
 TEST_F(GrowthReview, LeavesObjectsInUse)
 {
-	const std::vector<void *> objs = alloc_full_slab();
+	std::vector<void *> objs = alloc_many(cache_, 100);
 
-	free(objs[1]);
+	slab_free(cache_, objs.back());
+	objs.pop_back();
 	growth_review();
 	growth_review();
-	check();
-	EXPECT_NE(state(objs[0]), at::free);
+	EXPECT_EQ(arrays_objects(cache_), 0u);
+	EXPECT_EQ(stats_of(cache_).objects, objs.size());
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	free_many(cache_, objs);
 }
 
 TEST(GrowthReviewTest, CallsNoDestructor)

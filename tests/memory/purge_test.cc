@@ -22,11 +22,14 @@
 #include <slab/memory.h>
 
 #include "../support/passes.h"
+#include "../support/reports.h"
 
 extern "C" {
 #include "core/cache.h"
-#include "core/isolated.h"
+#include "core/flush_lock.h"
+#include "core/shard.h"
 #include "pages/segment.h"
+#include "percpu/closing.h"
 }
 
 using namespace slab_test;
@@ -57,7 +60,7 @@ namespace
 /* So large that a slab with one object in use has pages to give back. */
 const std::size_t thin_size = std::min(page, std::size_t{SLAB_MAX_OBJECT_SIZE});
 
-/* A cache at its limit with one object in use in each slab, and no slab is a CPU's. */
+/* A cache at its limit with one object in use in each slab, and CPUs hold nothing. */
 class thin_cache
 {
 public:
@@ -72,14 +75,14 @@ public:
 			all.push_back(obj);
 		for (std::size_t i = 0; i < all.size(); i++) {
 			if (i % cache->small.objects) {
-				slab_free(cache, all[i]);
+				freed_.push_back(all[i]);
 				continue;
 			}
 			live_.push_back(all[i]);
 			fill(all[i], thin_size, live_.size());
 		}
+		free_all(cache, freed_);
 		slab_cache_shrink(cache);
-		free_ = all.size() - live_.size();
 	}
 
 	~thin_cache()
@@ -95,6 +98,16 @@ public:
 		return cache_;
 	}
 
+	const objects &live() const
+	{
+		return live_;
+	}
+
+	const objects &freed() const
+	{
+		return freed_;
+	}
+
 	/* Every free object can be allocated and written to, once, and the others are intact. */
 	bool is_whole() const
 	{
@@ -107,13 +120,12 @@ public:
 		for (std::size_t i = 0; i < live_.size(); i++)
 			if (!intact(live_[i], thin_size, i + 1))
 				return false;
-		return n == free_ && slab_cache_validate(cache_) == 0;
+		return n == freed_.size() && slab_cache_validate(cache_) == 0;
 	}
 
 private:
 	test_cache cache_;
-	objects live_;
-	std::size_t free_ = 0;
+	objects live_, freed_;
 };
 
 bool is_free(pthread_mutex_t *lock)
@@ -140,7 +152,7 @@ TEST(PurgeTest, NoLockIsHeldWhilePagesGo)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-/* One forks before the first pages go, while slabs are isolated, one when all have gone. */
+/* One forks before the first pages go, while slabs are off the lists, one when all have gone. */
 TEST(PurgeTest, AForkDoesNotWaitAndItsChildLacksNothing)
 {
 	const thin_cache thin;
@@ -203,25 +215,25 @@ TEST(PurgeTest, TheLockIsTakenWhenNoSlabIsBeingPurged)
 	EXPECT_TRUE(purging == 0 || us >= 20000) << us;
 }
 
-/* Threads that walk the lists wait until the slabs are back. */
+/* Slabs that are off the lists are checked, too, and repaired there. */
 TEST(PurgeTest, AValidationSeesEverySlab)
 {
+	const report_capture reports;
 	const thin_cache thin;
-	std::thread other;
-	unsigned seen = 0;
+	long problems = 0;
 
 	on_discard = [&] {
-		other = std::thread([&] {
-			slab_cache_validate(thin.get());
-			for (struct slab *s = thin.get()->node[0].partial.slabs.first; s;
-			     s = s->next)
-				seen += s->validated_seq != 0;
-		});
-		std::this_thread::sleep_for(std::chrono::milliseconds(2));
+		std::thread([&] {
+			for (void *obj : thin.live())
+				slab_of(obj)->free++;
+			problems = slab_cache_validate(thin.get());
+		}).join();
 	};
-	EXPECT_GT(slab_trim(), 0u);
-	other.join();
-	EXPECT_EQ(seen, 3u);
+	slab_trim();
+	EXPECT_EQ(problems, 3);
+	EXPECT_EQ(slab_cache_validate(thin.get()), 0);
+	EXPECT_EQ(slab_alloc(thin.get()), nullptr) << "all objects count as used";
+	free_all(thin.get(), thin.freed());
 }
 
 TEST(PurgeTest, MemoryThatCannotGoStays)
@@ -253,7 +265,7 @@ TEST(PurgeTest, AChildHasTheFreeSlabsThatItsParentReturns)
 
 	slab_trim();
 	free_all(cache, allocate(cache, 20000));
-	slab_cache_debug(cache, 0); /* takes the slabs back from the CPUs */
+	cache_flush(cache);
 	before = cached_bytes();
 	ASSERT_GT(before, 0u);
 	on_discard = [&] {

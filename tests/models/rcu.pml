@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees after a grace period: slab/rcu, with several readers. README.md has the steps, the
- * functions that they stand for, and the mistakes.
+ * Frees after a grace period: slab/rcu, with several readers. README.md has the steps, the functions that
+ * they stand for, and the mutants.
  *
  * A thread on each of CPUS CPUs allocates objects, publishes them, unlinks them and frees them with
- * slab_free_rcu(). READERS readers enter a section, look at a published object, and leave. One
- * process is the flavour's thread, which runs the callback of call_rcu(). With HELPER another thread
- * drives grace periods; with BARRIER it calls slab_rcu_barrier(). Sets of objects are masks.
+ * slab_free_rcu(). READERS readers enter a section, look at a published object, and leave. One process is
+ * the flavour's thread, which runs the callback of call_rcu(). With HELPER another thread drives grace
+ * periods; with BARRIER it calls slab_rcu_barrier(). Sets of objects are masks; all objects are of one
+ * slab.
  *
  *  - A grace period has a mask of the readers that were in a section when it began. A reader that
  *    leaves clears its bit in all masks. The grace period ends when its mask is 0.
- *  - With LIFO each CPU has a LIFO of 1 or 2 objects; a free that finds it full passes them on. A section
- *    is one step that reads and one that commits, as in ownership.pml; the threads do not migrate.
- *    Without LIFO all frees add their object to the phase, as those do that find no CPU.
- *  - add() gives up after 8 tries and adds its object to the phase directly: here at any time.
+ *  - With ARRAY each CPU has an array of 1 or 2 objects, which a free that finds it full passes on. A section
+ *    is one step that reads and one that commits, as in arrays.pml; the threads do not migrate. Without
+ *    ARRAY all frees add their object to the phase, as those do that find no CPU.
  *  - The code compares rcu->armed_phase with rcu->phase. `same` says whether both are equal: queueing
  *    the callback sets it, a flip clears it. So the model needs no counter that grows.
- *  - Fork, destruction and type-safe slabs are left out. A slab takes the steps of one object that
- *    is added to the phase directly.
+ *  - Fork, destruction and slabs that wait are left out.
  */
 #define NO_GRACE_PERIOD 1               /* mutants: -DBUG=NAME */
 #define FLIP_AFTER_BEGIN 2
 #define PHASE_BEFORE_UNLINK 3
 #define CALLBACK_WITHOUT_DRIVING 4
-#define ARMED_PHASE_IGNORED 5           /* no mistake */
-#define RECYCLE_COLLECTING 6
-#define RECYCLE_IN_TWO_STEPS 7
+#define PHASE_NOT_READ_AGAIN 5          /* no mistake */
+#define USERS_NOT_AWAITED 6             /* no mistake */
+#define RECYCLE_COLLECTING 7
 #define DISARM_UNCHECKED 8
 #define ARM_BEFORE_PUSH 9
 #define CALLBACK_NOT_REPEATED 10
-#define COLLECT_WITHOUT_FENCE_1 11      /* no mistake */
-#define COLLECT_WITHOUT_FENCE_2 12
-#define COLLECT_LIMIT_KEPT 13
-#define OPEN_WITHOUT_CLOSED 14
-#define TAKE_WITHOUT_CLOSED 15
-#define FLIP_WITHOUT_COLLECT 16
-#define DRAIN_WITHOUT_FIRST_PERIOD 17
-#define DRAIN_WITHOUT_TAKING 18
+#define COLLECT_WITHOUT_FENCE 11
+#define COLLECT_WITHOUT_CLOSING 12
+#define FLIP_WITHOUT_COLLECT 13
+#define DRAIN_WITHOUT_FIRST_PERIOD 14
+#define DRAIN_WITHOUT_TAKING 15
+#define USERS_OVERLOOKED 16
 #ifndef BUG
 #define BUG 0
 #endif
@@ -56,40 +53,59 @@
 
 bit handed_out_early, object_lost, object_twice, never_recycled, barrier_too_early;
 
-/* Where an object is: free, allocated by a thread (local), published, in a LIFO, in a phase. */
-byte free_objects = ALL, published, lifo[2], waiting[2];
-byte limit[2], closed[2], section[2];
+/* Where an object is: free, allocated by a thread (local), published, in an array, in a phase. */
+byte free_objects = ALL, published, array[2], waiting[2];
+bit opened = 1, linked[2], stacked[2];    /* the slab's link of each phase; it is on the stack */
+byte section[2], users[2], pending;
 byte phase, armed, same, driving, taking;
-byte busy = CPUS;        /* threads inside an operation */
+byte busy = CPUS;        /* ghost: threads inside an operation */
 byte due;                /* ghost: objects that slab_rcu_barrier() must wait for */
 byte freed;              /* ghost: objects whose slab_free_rcu() has returned, and not recycled */
 byte holds[READERS], reading;
 byte queued, callback_waits, driver_waits;     /* the grace periods' masks of readers */
 
-#define BEGIN section[c] = t + 1
-#define END section[c] = 0
 #define OTHER(p) (1 - (p))
-#define NOTHING_WAITS (waiting[0] == 0 && waiting[1] == 0 && lifo[0] == 0 && lifo[1] == 0)
+#define NOTHING_WAITS (pending == 0 && array[0] == 0 && array[1] == 0)
+/* something_waits(): a thread has linked the slab, and is about to stack it. */
+#define WAITS(p) (stacked[p] || (users[p] != 0 && BUG != USERS_OVERLOOKED))
+#define IN_PHASES (waiting[0] | waiting[1])
 
 /* No thread is inside an operation and no driver works: something will recycle what waits. */
 inline check() {
 	if
 	:: busy == 0 && driving == 0 && queued != 2 ->
-		CHECK(NOTHING_WAITS || queued == 1, never_recycled);
-		CHECK((free_objects | published | lifo[0] | lifo[1] | waiting[0] | waiting[1]) == ALL, object_lost);
-		CHECK((free_objects + published + lifo[0] + lifo[1] + waiting[0] + waiting[1]) == ALL, object_twice)
+		CHECK((IN_PHASES | array[0] | array[1]) == 0 || queued == 1, never_recycled);
+		CHECK((free_objects | published | array[0] | array[1] | IN_PHASES) == ALL, object_lost);
+		CHECK(free_objects + published + array[0] + array[1] + waiting[0] + waiting[1] == ALL, object_twice);
+		CHECK((waiting[0] == 0 || stacked[0]) && (waiting[1] == 0 || stacked[1]), never_recycled)
 	:: else
 	fi
 }
 
+inline enter_phase() {
+	do
+	:: atomic { p = phase };
+	   atomic { users[p]++ };
+	   if
+	   :: atomic { phase == p || BUG == PHASE_NOT_READ_AGAIN -> break }
+	   :: atomic { phase != p && BUG != PHASE_NOT_READ_AGAIN -> users[p]-- }
+	   fi
+	od
+}
+
 /* rcu_wait_for(): the objects join the phase that collects. */
 inline wait_for(objects) {
-#if BUG == PHASE_BEFORE_UNLINK
-	skip;
-#else
-	atomic { p = phase };
+	atomic { pending = pending + COUNT(objects) };
+#if BUG != PHASE_BEFORE_UNLINK
+	enter_phase();
 #endif
-	atomic { CHECK((waiting[p] & objects) == 0, object_twice); waiting[p] = waiting[p] | objects; p = 0 }
+	atomic { CHECK((IN_PHASES & objects) == 0, object_twice); waiting[p] = waiting[p] | objects };
+	if
+	:: atomic { linked[p] -> skip }
+	:: atomic { !linked[p] -> linked[p] = 1 };
+	   atomic { stacked[p] = 1 }
+	fi;
+	atomic { users[p]--; p = 0 }
 }
 
 /* rcu_arm(), rcu_call() */
@@ -104,43 +120,43 @@ inline arm() {
 /* ---------------- slab_free_rcu() ---------------- */
 proctype Thread(byte t) {
 	byte b = 0, m = 0, p = 0;
-	byte c = t;
 
 IDLE:	atomic { b = 0; m = 0; p = 0; busy--; check() };
 	if
 	:: atomic { free_objects != 0 -> busy++; b = LOW(free_objects); free_objects = free_objects - b;
 		published = published | b; goto IDLE }
-	:: atomic { published != 0 -> busy++; b = LOW(published);
+	:: atomic { published != 0 -> busy++; b = LOW(published)
 #if BUG == PHASE_BEFORE_UNLINK
-		p = phase };
+	   };
+	   enter_phase();
 	   atomic {
+#else
+		;
 #endif
-		published = published - b }
+		published = published & ~b }
 	fi;
 #if BUG == ARM_BEFORE_PUSH
 	arm();
 #endif
 PUSH:
-#ifdef LIFO
-	if                                              /* rseq_push(): reads the limit, not closed */
-	:: atomic { limit[c] != 0 && COUNT(lifo[c]) < LIFO -> BEGIN; m = lifo[c] };
-	   atomic { lifo[c] = m | b; m = 0; END; goto PUSHED }
-	:: atomic { limit[c] == 0 || COUNT(lifo[c]) == LIFO -> skip }
+#ifdef ARRAY
+	if                                              /* rseq_push() */
+	:: atomic { opened && COUNT(array[t]) < ARRAY -> section[t] = 1; m = array[t] };
+	   if
+	   :: atomic { section[t] == 1 -> array[t] = m | b; m = 0; section[t] = 0; goto PUSHED }
+	   :: atomic { section[t] == 0 -> m = 0; goto PUSH }
+	   fi
+	:: atomic { opened && COUNT(array[t]) == ARRAY -> taking++ }
 	:: wait_for(b); goto PUSHED
 	fi;
-	if
-	:: atomic { limit[c] == 0 && (closed[c] == 0 || BUG == OPEN_WITHOUT_CLOSED) -> BEGIN };    /* open_lifo() */
-	   atomic { limit[c] = 1; END; goto PUSH }
-	:: atomic { limit[c] == 0 && closed[c] != 0 -> skip }
-	:: atomic { limit[c] != 0 -> skip }
-	fi;
-	/* pass_on() */
-	atomic { taking++ };
-	if
-	:: atomic { COUNT(lifo[c]) == LIFO && (closed[c] == 0 || BUG == TAKE_WITHOUT_CLOSED) -> BEGIN; m = lifo[c] };
-	   atomic { lifo[c] = 0; END };
-	   wait_for(m)
-	:: atomic { COUNT(lifo[c]) < LIFO || closed[c] != 0 -> skip }
+	if                                              /* pass_on() */
+	:: atomic { opened && array[t] != 0 -> section[t] = 1; m = array[t] };
+	   if
+	   :: atomic { section[t] == 1 -> array[t] = 0; section[t] = 0 };
+	      wait_for(m)
+	   :: atomic { section[t] == 0 -> skip }
+	   fi
+	:: atomic { !opened || array[t] == 0 -> skip }
 	fi;
 	atomic { m = 0; taking--; goto PUSH };
 PUSHED:
@@ -151,58 +167,34 @@ PUSHED:
 	arm();
 #endif
 #ifdef BARRIER                                  /* recycled already? */
-	atomic { freed = freed | (b & (lifo[0] | lifo[1] | waiting[0] | waiting[1])) };
+	atomic { freed = freed | (b & (array[0] | array[1] | IN_PHASES)) };
 #endif
 	goto IDLE
 }
 
 /* ---------------- the driver ---------------- */
-inline fence() {
-	atomic { section[0] == 0 -> skip }
-#if CPUS > 1
-	; atomic { section[1] == 0 -> skip }
-#endif
-}
 
-/* rcu_collect() */
+/* rcu_collect(): the fence ends sections. */
 inline collect() {
-#if defined(LIFO) && BUG != FLIP_WITHOUT_COLLECT
+#if defined(ARRAY) && BUG != FLIP_WITHOUT_COLLECT
 	atomic { taking++ };
-	if
-	:: atomic { lifo[0] != 0 -> closed[0] = 1 }
-	:: atomic { lifo[0] == 0 -> skip }
-	fi;
-#if CPUS > 1
-	if
-	:: atomic { lifo[1] != 0 -> closed[1] = 1 }
-	:: atomic { lifo[1] == 0 -> skip }
-	fi;
+#if BUG != COLLECT_WITHOUT_CLOSING
+	atomic { opened = 0 };
 #endif
-#if BUG != COLLECT_WITHOUT_FENCE_1
-	fence();
-#endif
-#if BUG != COLLECT_LIMIT_KEPT
-	atomic { if :: closed[0] -> limit[0] = 0 :: else fi };
-#if CPUS > 1
-	atomic { if :: closed[1] -> limit[1] = 0 :: else fi };
-#endif
-#endif
-#if BUG != COLLECT_WITHOUT_FENCE_2
-	fence();
+#if BUG != COLLECT_WITHOUT_FENCE
+	atomic { section[0] = 0 };
+	atomic { section[1] = 0 };
 #endif
 	atomic { c = 0 };
 	do
-	:: atomic { c < CPUS && (closed[c] == 0 || lifo[c] == 0) -> c++ }
-	:: atomic { c < CPUS && closed[c] != 0 && lifo[c] != 0 -> m = lifo[c] };
-	   atomic { lifo[c] = 0 };
+	:: atomic { c < CPUS && array[c] == 0 -> c++ }
+	:: atomic { c < CPUS && array[c] != 0 -> m = array[c] };
+	   atomic { array[c] = 0 };
 	   wait_for(m);
 	   atomic { m = 0; c++ }
 	:: atomic { c == CPUS -> c = 0; break }
 	od;
-#if CPUS > 1
-	atomic { closed[1] = 0 };
-#endif
-	atomic { closed[0] = 0; taking-- };
+	atomic { opened = 1; taking-- };
 #else
 	skip;
 #endif
@@ -212,33 +204,38 @@ inline collect() {
 inline flip() {
 	collect();
 	if
-	:: atomic { waiting[phase] == 0 -> flipped = 0 }
-	:: atomic { waiting[phase] != 0 -> phase = OTHER(phase); same = 0; flipped = 1 }
+	:: atomic { !WAITS(phase) -> flipped = 0 }
+	:: atomic { WAITS(phase) -> phase = OTHER(phase); same = 0; flipped = 1 }
 	fi
 }
 
+/* recycle(): not while a thread still adds to this phase */
 inline recycle(which) {
-#if BUG == RECYCLE_IN_TWO_STEPS
-	atomic { m = waiting[which] };
-	atomic { waiting[which] = 0;
-#else
-	atomic { m = waiting[which]; waiting[which] = 0;
-#endif
+	if
+	:: atomic { users[which] != 0 && BUG != USERS_NOT_AWAITED -> left = 1 }
+	:: atomic { users[which] == 0 || BUG == USERS_NOT_AWAITED -> left = 0 };
+	   if
+	   :: atomic { !stacked[which] -> skip }
+	   :: atomic { stacked[which] -> stacked[which] = 0 };
+	      atomic { linked[which] = 0 };
+	      atomic { m = waiting[which]; waiting[which] = 0;
 		CHECK((holds[0] & m) == 0 && (holds[READERS - 1] & m) == 0, handed_out_early);
 		CHECK((free_objects & m) == 0, object_twice);
-		free_objects = free_objects | m; freed = freed & ~m; due = due & ~m; m = 0 }
+		free_objects = free_objects | m; freed = freed & ~m; due = due & ~m };
+	      atomic { pending = pending - COUNT(m); m = 0 }
+	   fi
+	fi
 }
 
-/* synchronize() */
 inline synchronize() {
 #if BUG != NO_GRACE_PERIOD
 	atomic { driver_waits = reading };
 	atomic { driver_waits == 0 -> skip };
 #endif
 #if BUG == RECYCLE_COLLECTING
-	recycle(phase);
+	recycle(phase)
 #else
-	recycle(OTHER(phase));
+	recycle(OTHER(phase))
 #endif
 }
 
@@ -248,8 +245,8 @@ inline grace_period() {
 	atomic { driver_waits = reading };
 #endif
 	if
-	:: atomic { waiting[OTHER(phase)] != 0 -> flipped = 1 }
-	:: atomic { waiting[OTHER(phase)] == 0 -> skip };
+	:: atomic { WAITS(OTHER(phase)) -> flipped = 1 }
+	:: atomic { !WAITS(OTHER(phase)) -> skip };
 	   flip()
 	fi;
 	if
@@ -267,31 +264,33 @@ inline grace_period() {
 #if defined(HELPER) || defined(BARRIER)
 /* drive() of rcu_help(), and rcu_drain() of slab_rcu_barrier() */
 active proctype Helper() {
-	byte c = 0, m = 0, p = 0, flipped = 0;
-	byte t = 2;
+	byte c = 0, m = 0, p = 0, flipped = 0, left = 0;
 
 	do
 #ifdef HELPER
 	:: atomic { driving == 0 -> driving = 1 };
 	   grace_period();
-	   atomic { driving = 0; flipped = 0; check() }
+	   atomic { driving = 0; flipped = 0; left = 0; check() }
 #endif
 #ifdef BARRIER
 	:: atomic { driving == 0 -> driving = 1; due = freed };
 #if BUG != DRAIN_WITHOUT_FIRST_PERIOD
-	   synchronize();
+	   do
+	   :: synchronize(); atomic { if :: left -> skip :: else -> break fi }
+	   od;
 #endif
 	   collect();
 #if BUG != DRAIN_WITHOUT_TAKING
 	   atomic { taking == 0 -> skip };
 #endif
 	   flip();
-	   if
-	   :: atomic { flipped == 0 -> skip }
+	   do
+	   :: atomic { flipped == 0 -> break }
 	   :: atomic { flipped != 0 -> skip };
-	      synchronize()
-	   fi;
-	   atomic { CHECK(due == 0, barrier_too_early); driving = 0; flipped = 0; check() }
+	      synchronize();
+	      atomic { flipped = left }
+	   od;
+	   atomic { CHECK(due == 0, barrier_too_early); driving = 0; flipped = 0; left = 0; check() }
 #endif
 	od
 }
@@ -299,8 +298,7 @@ active proctype Helper() {
 
 /* callback(): `queued` is 1 until its grace period has ended, and 2 while it runs. */
 active proctype Flavour() {
-	byte c = 0, m = 0, p = 0, flipped = 0;
-	byte t = 3;
+	byte c = 0, m = 0, p = 0, flipped = 0, left = 0;
 
 CALLED:	atomic { queued == 1 && callback_waits == 0 -> queued = 2 };
 #if BUG != CALLBACK_WITHOUT_DRIVING
@@ -314,20 +312,20 @@ CALLED:	atomic { queued == 1 && callback_waits == 0 -> queued = 2 };
 	fi;
 #endif
 	if
-	:: atomic { same != 0 || BUG == ARMED_PHASE_IGNORED -> skip };
+	:: atomic { same != 0 -> skip };
 	   recycle(OTHER(phase))
-	:: atomic { same == 0 && BUG != ARMED_PHASE_IGNORED -> skip }
+	:: atomic { same == 0 -> skip }
 	fi;
 	if
-	:: atomic { waiting[OTHER(phase)] != 0 -> flipped = 1 }
-	:: atomic { waiting[OTHER(phase)] == 0 -> skip };
+	:: atomic { WAITS(OTHER(phase)) -> flipped = 1 }
+	:: atomic { !WAITS(OTHER(phase)) -> skip };
 	   flip()
 	fi;
 	if
 	:: atomic { flipped != 0 -> flipped = 0; same = 1; queued = 1; callback_waits = reading }
-	:: atomic { flipped == 0 -> armed = 0; queued = 0 };
+	:: atomic { flipped == 0 -> armed = 0; queued = 0 };    /* disarm() */
 #if BUG != DISARM_UNCHECKED
-	   fence();
+	   atomic { section[0] = 0; section[1] = 0 };
 	   if
 	   :: atomic { NOTHING_WAITS -> skip }
 	   :: atomic { !NOTHING_WAITS -> skip };
@@ -339,7 +337,7 @@ CALLED:	atomic { queued == 1 && callback_waits == 0 -> queued = 2 };
 #if BUG != CALLBACK_WITHOUT_DRIVING
 		driving = 0;
 #endif
-		check(); goto CALLED }
+		left = 0; check(); goto CALLED }
 }
 
 /* ---------------- readers ---------------- */
@@ -360,10 +358,7 @@ init {
 	atomic {
 	byte k = 0;
 	for (k : 0 .. READERS - 1) { run Reader(k) };
-	run Thread(0);
-#if CPUS > 1
-	run Thread(1);
-#endif
+	for (k : 0 .. CPUS - 1) { run Thread(k) };
 	k = 0
 	}
 }

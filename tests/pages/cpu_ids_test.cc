@@ -33,7 +33,7 @@
 extern "C" {
 #include "core/init.h"
 #include "rseq.h"
-#include "slots.h"
+#include "arrays.h"
 }
 
 using namespace slab_test;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,6 @@
 extern "C" {
 #include "base/fail.h"
 #include "base/options.h"
-#include "core/slab.h"
 #include "pages/huge.h"
 }
 
@@ -59,7 +59,7 @@ protected:
 		take(shift, 300); /* there is a segment */
 		give_back();
 		options_->huge = SLAB_HUGE_ALWAYS;
-		segment_trim(nullptr);
+		segment_trim();
 	}
 
 	~HugeTest() override
@@ -88,10 +88,10 @@ protected:
 	/* Take a slab; true: it came with a huge page. The kernel may be too old, or have none. */
 	bool takes_one()
 	{
-		const std::uint64_t before = process_stats().cached_bytes;
+		const std::uint64_t before = slab_pages.free_slab_bytes;
 
 		take(shift, 300);
-		return process_stats().cached_bytes > before;
+		return slab_pages.free_slab_bytes > before;
 	}
 
 	struct slab_options *options_;
@@ -166,13 +166,13 @@ TEST_F(HugeTest, AutoTakesTheNextOneAgainWhenTheProcessHasShrunk)
 	slab_pages.account.used -= HUGE_LEAST;
 }
 
-TEST_F(HugeTest, OneIsCutIntoFreeSlabs)
+TEST_F(HugeTest, OneServesManySlabs)
 {
 	if (!takes_one())
 		GTEST_SKIP() << "no huge page";
-	const std::uint64_t cached = process_stats().cached_bytes;
+	const std::uint64_t cached = slab_pages.free_slab_bytes;
 	const std::uint64_t pieces = HUGE_PAGE >> shift;
-	std::set<char *> bases{taken_.back()->cpu.base};
+	std::set<char *> bases{taken_.back()->base};
 
 	EXPECT_EQ(cached, HUGE_PAGE - (1u << shift));
 	EXPECT_EQ(reinterpret_cast<std::uintptr_t>(*bases.begin()) % HUGE_PAGE, 0u)
@@ -181,21 +181,21 @@ TEST_F(HugeTest, OneIsCutIntoFreeSlabs)
 		const struct slab *slab = take(shift, i % 2 ? 300 : 700);
 
 		EXPECT_EQ(slab->populated, slab_bytes(slab));
-		bases.insert(slab->cpu.base);
+		bases.insert(slab->base);
 	}
 	EXPECT_EQ(bases.size(), pieces);
 	EXPECT_EQ(*bases.rbegin() - *bases.begin(), static_cast<long>(HUGE_PAGE - (1u << shift)));
-	EXPECT_EQ(process_stats().cached_bytes, 0u);
+	EXPECT_EQ(slab_pages.free_slab_bytes, 0u);
 }
 
-TEST_F(HugeTest, ItsFreeSlabsReturnTheirMemory)
+TEST_F(HugeTest, ItsFreeUnitsReturnTheirMemory)
 {
 	if (!takes_one())
 		GTEST_SKIP() << "no huge page";
-	char *base = taken_.back()->cpu.base;
+	char *base = taken_.back()->base;
 
-	segment_trim(nullptr);
-	EXPECT_EQ(process_stats().cached_bytes, 0u);
+	segment_trim();
+	EXPECT_EQ(slab_pages.free_slab_bytes, 0u);
 	EXPECT_EQ(resident_pages(base + (1u << shift), HUGE_PAGE - (1u << shift)), 0u);
 	EXPECT_NE(resident_pages(base, 1u << shift), 0u);
 }
@@ -221,6 +221,32 @@ TEST_F(HugeTest, AlwaysDoesNotMindSlowOnes)
 	EXPECT_TRUE(huge_is_wanted());
 }
 
+/* Where the system makes them by itself. */
+TEST_F(HugeTest, DecayBreaksUpNoneThatIsMostlyInUse)
+{
+	constexpr unsigned pieces = HUGE_PAGE >> shift;
+	std::vector<struct slab *> slabs;
+
+	options_->huge = SLAB_HUGE_NEVER;
+	char *base = take(HUGE_SHIFT, 1)->base;
+
+	slab_populate(taken_.back(), HUGE_PAGE);
+	give_back();
+	for (unsigned i = 0; i < pieces; i++) {
+		slabs.push_back(take(shift, 300));
+		ASSERT_EQ(slabs.back()->base, base + (std::size_t{i} << shift));
+	}
+	setting("[always]");
+	for (unsigned i = 0; i < pieces / 2 - 1; i++) {
+		slab_set_idle_since(slabs[i], 1000);
+		give_back(slabs[i]);
+	}
+	EXPECT_EQ(segment_decay(1004), 0u);
+	slab_set_idle_since(slabs.back(), 1000);
+	give_back(slabs.back());
+	EXPECT_EQ(segment_decay(1004), HUGE_PAGE / 2);
+}
+
 /* A huge page is no reason to map a segment. */
 TEST_F(HugeTest, WithoutARangeOfItsSizeSmallPagesServe)
 {
@@ -229,7 +255,7 @@ TEST_F(HugeTest, WithoutARangeOfItsSizeSmallPagesServe)
 
 	options_->huge = SLAB_HUGE_ALWAYS;
 	EXPECT_EQ(take(shift, 300)->populated, 0u);
-	EXPECT_EQ(process_stats().segments, before);
+	EXPECT_EQ(slab_pages.segment_count, before);
 }
 
 /* A thread of the parent makes huge pages; no child lacks one. */
@@ -241,14 +267,14 @@ TEST_F(HugeTest, ChildrenHaveWhatTheirParentPopulates)
 	std::atomic<bool> ends{false};
 	std::thread maker([&] {
 		while (!ends) {
-			segment_free_slab(segment_take_slab(geometry_get(shift, 300), 0));
-			segment_trim(nullptr);
+			segment_free_slab(take_slab(needs(shift, 300)));
+			segment_trim();
 		}
 	});
 	for (unsigned i = 0; i < 20; i++)
 		EXPECT_EQ(run_in_child([]() -> int {
-				  segment_trim(nullptr);
-				  if (process_stats().cached_bytes)
+				  segment_trim();
+				  if (slab_pages.free_slab_bytes)
 					  return 1;
 				  return lost_units() ? 2 : 0;
 			  }),

@@ -25,7 +25,7 @@
 #include "../support/flavours.h"
 
 extern "C" {
-#include "slots.h"
+#include "arrays.h"
 }
 
 using namespace slab_test;
@@ -124,8 +124,8 @@ std::size_t bytes_per_cache(const struct slab_cache_args *args)
 		for (std::uintptr_t n = start / page; n * page < start + sizeof(*cache); n++)
 			handles.insert(n);
 	}
-	/* The handles, and the slots of all caches. */
-	const std::size_t bytes = resident(handles) + anonymous_kb(made.front()->cpu_slots) * 1024;
+	/* The handles, and the arrays of all caches. */
+	const std::size_t bytes = resident(handles) + anonymous_kb(made.front()->own_arrays) * 1024;
 
 	for (struct slab_cache *cache : made)
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -141,7 +141,7 @@ TEST(Machine, ACacheOf512PossibleCpusIsSmall)
 	EXPECT_LE(bytes, 8192u);
 }
 
-/* It has remote batches of its own; their rows are in the same area. */
+/* It has arrays of its own for objects that wait; their rows are in the same area. */
 TEST(Machine, ACacheWithAFlavourOf512PossibleCpusIsSmall)
 {
 	struct slab_cache_args args = {};

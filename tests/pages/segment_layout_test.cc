@@ -16,8 +16,7 @@
 #include "segments.h"
 
 extern "C" {
-#include "core/slab.h"
-#include "cpu_slab.h"
+#include "cpu_cache.h"
 #include "pages/segment.h"
 }
 
@@ -42,7 +41,7 @@ protected:
 			slabs_.push_back(take(GetParam().slab_shift, GetParam().objects));
 			take(17, 300);
 		}
-		segment_ = segment_of(slabs_[0]->cpu.base);
+		segment_ = segment_of(slabs_[0]->base);
 	}
 
 	std::size_t bytes() const
@@ -69,35 +68,33 @@ TEST_P(SegmentLayoutTest, HeadDescribesTheSegment)
 	EXPECT_EQ(address(segment_) % SEGMENT_SIZE, std::size_t{SEGMENT_HEAD_OFFSET});
 	EXPECT_EQ(segment_->magic, SEGMENT_MAGIC);
 	EXPECT_EQ(segment_->mapped, SEGMENT_SIZE);
-	EXPECT_LE(SEGMENT_HEAD_OFFSET + sizeof(struct segment), std::size_t{SEGMENT_TABLE_OFFSET});
+	EXPECT_LE(SEGMENT_HEAD_OFFSET + sizeof(struct segment), std::size_t{SEGMENT_USERS_OFFSET});
 }
 
 TEST_P(SegmentLayoutTest, DescriptorsDescribeTheirSlabs)
 {
 	for (const struct slab *slab : slabs_) {
 		EXPECT_EQ(slab_bytes(slab), bytes());
-		EXPECT_EQ(address(slab->cpu.base) % bytes(), 0u);
-		EXPECT_EQ(slab->geometry, geometry_get(GetParam().slab_shift, GetParam().objects));
+		EXPECT_EQ(address(slab->base) % bytes(), 0u);
+		EXPECT_EQ(slab->objects, GetParam().objects);
 		EXPECT_EQ(slab->node, 0u);
-		EXPECT_EQ(slab->cpu.owner, CPU_NONE);
+		EXPECT_EQ(slab->user, nullptr);
 	}
 }
 
-/* Objects, descriptors with stacks, and links overlap nothing else. */
-TEST_P(SegmentLayoutTest, SlabsDescriptorsStacksAndLinksAreDisjoint)
+/* Objects and descriptors with their bits overlap nothing else. */
+TEST_P(SegmentLayoutTest, SlabsAndDescriptorsAreDisjoint)
 {
-	const std::size_t stack = GetParam().objects * sizeof(std::uint16_t);
+	const std::size_t bits = map_words(GetParam().objects) * sizeof(std::uint64_t);
 	std::set<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
 
 	ranges.insert({address(segment_), address(segment_start(segment_)) + SEGMENT_HEAD_END});
 	for (const struct slab *slab : slabs_) {
 		EXPECT_EQ(address(slab) % CPU_CACHELINE, 0u);
-		EXPECT_EQ(address(slab->links) % sizeof(std::uint16_t), 0u);
-		ranges.insert({address(slab), address(slab) + CPU_SLAB_STACK + stack});
-		ranges.insert({address(slab->links), address(slab->links) + stack});
-		ranges.insert({address(slab->cpu.base), address(slab->cpu.base) + bytes()});
+		ranges.insert({address(slab), address(slab) + sizeof(*slab) + bits});
+		ranges.insert({address(slab->base), address(slab->base) + bytes()});
 	}
-	ASSERT_EQ(ranges.size(), 3 * slabs_.size() + 1);
+	ASSERT_EQ(ranges.size(), 2 * slabs_.size() + 1);
 	for (auto it = ranges.begin(); std::next(it) != ranges.end(); ++it)
 		EXPECT_LE(it->second, std::next(it)->first);
 }
@@ -106,9 +103,9 @@ TEST_P(SegmentLayoutTest, EveryAddressOfASlabLeadsToItsDescriptor)
 {
 	for (struct slab *slab : slabs_)
 		for (std::size_t at = 0; at < bytes(); at += 1024) {
-			ASSERT_EQ(slab_of(slab->cpu.base + at), slab);
-			ASSERT_EQ(slab_of(slab->cpu.base + at + 1023), slab);
-			ASSERT_TRUE(segment_known(slab->cpu.base + at));
+			ASSERT_EQ(slab_of(slab->base + at), slab);
+			ASSERT_EQ(slab_of(slab->base + at + 1023), slab);
+			ASSERT_TRUE(segment_known(slab->base + at));
 		}
 }
 
@@ -117,8 +114,9 @@ TEST_P(SegmentLayoutTest, AddressesOfTheHeadLeadNowhere)
 	for (char *at = reinterpret_cast<char *>(segment_);
 	     at < segment_start(segment_) + SEGMENT_HEAD_END; at += 64)
 		ASSERT_EQ(slab_of(at), &slab_none);
-	EXPECT_FALSE(slab_is_object(&slab_none, segment_));
-	EXPECT_EQ(slab_none.cpu.owner, CPU_NONE);
+	EXPECT_EQ(slab_none.user, nullptr);
+	EXPECT_EQ(slab_none.shard, nullptr);
+	EXPECT_EQ(slab_none.objects, 0u);
 }
 
 using SegmentGuardDeathTest = SegmentTest;
@@ -127,7 +125,7 @@ using SegmentRangeTest = SegmentTest;
 /* The unit behind the head, whichever slab has it. */
 TEST_F(SegmentGuardDeathTest, WritingBelowTheFirstUnitIsFatal)
 {
-	const struct segment *segment = segment_of(take(16, 64)->cpu.base);
+	const struct segment *segment = segment_of(take(16, 64)->base);
 	unsigned unit = 0;
 
 	while (!(segment->free[unit / 64] >> unit % 64 & 1) &&
@@ -144,7 +142,7 @@ TEST_F(SegmentGuardDeathTest, WritingBelowTheFirstUnitIsFatal)
 /* The segment before ends where this one starts. */
 TEST_F(SegmentGuardDeathTest, WritingBelowTheHeadIsFatal)
 {
-	volatile char *start = segment_start(take(16, 64)->cpu.base);
+	volatile char *start = segment_start(take(16, 64)->base);
 
 	EXPECT_EXIT(start[SEGMENT_HEAD_OFFSET - 1] = 1, testing::KilledBySignal(SIGSEGV), "");
 	EXPECT_EXIT(start[0] = 1, testing::KilledBySignal(SIGSEGV), "");
@@ -171,10 +169,10 @@ TEST_F(SegmentRangeTest, ScatteredFreeUnitsHideNoLargeRange)
 	while (slabs_of.size() < 40) {
 		struct slab *slab = take(16, 300);
 
-		slabs_of[segment_of(slab->cpu.base)].push_back(slab);
+		slabs_of[segment_of(slab->base)].push_back(slab);
 	}
 	taken_.swap(kept);
-	segments = process_stats().segments;
+	segments = slab_pages.segment_count;
 	bool is_first = true;
 
 	for (auto &[segment, slabs] : slabs_of) {
@@ -188,7 +186,7 @@ TEST_F(SegmentRangeTest, ScatteredFreeUnitsHideNoLargeRange)
 	}
 	for (unsigned i = 0; i < 7; i++)
 		take(21, 1);
-	EXPECT_EQ(process_stats().segments, segments);
+	EXPECT_EQ(slab_pages.segment_count, segments);
 }
 
 } /* namespace */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page layer: what segments cost, that each slab has one owner, and that memory of
+ * The page layer: what segments cost, that each slab has one user, and that memory of
  * free slabs is kept and given back as promised. Layouts: segment_layout_test.cc.
  */
 #include <atomic>
@@ -17,18 +17,10 @@
 
 #include <gtest/gtest.h>
 
-#include <slab/malloc.h>
-
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "segments.h"
 
 extern "C" {
-#include "cache/large.h"
-#include "core/slab.h"
-#include "cpu_slab.h"
-#include "memory/decay.h"
-#include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
@@ -42,32 +34,29 @@ namespace
 
 /* What a segment costs */
 
-/* The whole of a segment's table is on the page of its head, or on few behind it. */
-TEST_F(SegmentTest, AFurtherGeometryNeedsNoSegment)
+/* Descriptors lie in arenas. */
+TEST_F(SegmentTest, FurtherSizesOfDescriptorsNeedNoSegment)
 {
 	take(16, 64);
-	const std::uint64_t before = process_stats().segments;
+	const std::uint64_t before = slab_pages.segment_count;
 
 	for (unsigned objects = 64; objects <= 4096; objects += 64)
 		take(16, objects);
-	EXPECT_LE(process_stats().segments, before + 1);
+	EXPECT_LE(slab_pages.segment_count, before + 1);
 }
 
-/* 8-byte objects: the descriptors and stacks of a whole block take 64 KiB. */
+/* No other test has descriptors of this size. */
 TEST_F(SegmentTest, DescriptorsOfSlabsThatAreNotNeededHoldNoMemory)
 {
 	EXPECT_EQ(run_in_child([] {
-			  const std::uint64_t before = process_stats().metadata_bytes;
-			  const struct slab *slab = segment_take_slab(geometry_get(16, 8000), 0);
+			  const std::uint64_t before = slab_pages.metadata_bytes;
+			  struct slab *slab = take_slab(needs(16, 12345));
 
 			  if (!slab)
 				  return 1;
-			  if (process_stats().metadata_bytes - before > 2 * 17000)
+			  if (slab_pages.metadata_bytes - before > 2000)
 				  return 2;
-			  /* Only the page of the descriptor, and neither stack nor links. */
-			  const char *start = reinterpret_cast<const char *>(slab);
-
-			  return resident_pages(const_cast<char *>(start), 65536) == 1 ? 0 : 3;
+			  return resident_pages(slab, 65536) == 1 ? 0 : 3;
 		  }),
 		  "");
 }
@@ -75,13 +64,13 @@ TEST_F(SegmentTest, DescriptorsOfSlabsThatAreNotNeededHoldNoMemory)
 TEST_F(SegmentTest, AddressesOfUnitsWithoutASlabLeadNowhere)
 {
 	const struct slab *slab = take(17, 4567);
-	const struct segment *segment = segment_of(slab->cpu.base);
+	const struct segment *segment = segment_of(slab->base);
 
 	for (unsigned unit = 0; unit < SEGMENT_UNITS; unit++)
 		if (segment->free[unit / 64] >> unit % 64 & 1) {
 			EXPECT_EQ(segment_slab(segment, unit), &slab_none);
 		}
-	EXPECT_EQ(slab_of(slab->cpu.base), slab);
+	EXPECT_EQ(slab_of(slab->base), slab);
 }
 
 /* Threads that take slabs change the segment's map under it. */
@@ -92,7 +81,7 @@ TEST_F(SegmentTest, WhetherAUnitIsFreeIsLookedUpUnderTheLock)
 
 	segment_lock();
 	std::thread asking([&] {
-		segment_unit_is_free(slab->cpu.base);
+		segment_unit_is_free(slab->base);
 		is_known = true;
 	});
 	std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -120,11 +109,11 @@ std::size_t mappings()
 TEST_F(SegmentTest, ASegmentOfSixteenMebibytesIsFourMappings)
 {
 	constexpr std::uint64_t segments = 8;
-	const std::uint64_t before = process_stats().segments;
+	const std::uint64_t before = fill_segments(19);
 	const std::size_t mapped = mappings();
 
 	EXPECT_EQ(SEGMENT_SIZE, std::uint64_t{16} << 20);
-	while (process_stats().segments < before + segments)
+	while (slab_pages.segment_count < before + segments)
 		take(19, 321);
 	EXPECT_LE(mappings(), mapped + 4 * segments + 2);
 }
@@ -138,13 +127,13 @@ TEST_F(SegmentTest, ASegmentWhoseGuardsCannotBeMadeIsNone)
 
 		os_protect_fails = call;
 		errno = 0;
-		EXPECT_EQ(segment_take_slab(geometry_get(21, 1), 0), nullptr);
+		EXPECT_EQ(take_slab(needs(21, 1)), nullptr);
 		EXPECT_EQ(errno, ENOMEM);
 		EXPECT_EQ(os_protect_fails, 0u);
-		EXPECT_EQ(process_stats().segments, before);
+		EXPECT_EQ(slab_pages.segment_count, before);
 		EXPECT_LE(mappings(), mapped);
 		EXPECT_NE(take(21, 1), nullptr);
-		EXPECT_EQ(process_stats().segments, before + 1);
+		EXPECT_EQ(slab_pages.segment_count, before + 1);
 	}
 }
 
@@ -152,36 +141,38 @@ TEST_F(SegmentTest, DescriptorsWhoseGuardCannotBeMadeAreNone)
 {
 	EXPECT_EQ(run_in_child([] {
 			  /* An arena has room for three of them. */
-			  struct geometry *geometry = geometry_get_debug(16, 64, 1 << 20);
+			  struct slab_needs debug = needs(16, 0);
 			  unsigned n = 0;
 
+			  debug.side = 1 << 20;
+			  if (!take_slab(debug))
+				  return 3;
 			  os_protect_fails = 1;
-			  while (n < 4 && segment_take_slab(geometry, 0))
+			  while (n < 4 && take_slab(debug))
 				  n++;
 			  if (n == 4 || errno != ENOMEM)
 				  return 1;
-			  return segment_take_slab(geometry, 0) ? 0 : 2;
+			  return take_slab(debug) ? 0 : 2;
 		  }),
 		  "");
 }
 
 TEST_F(SegmentTest, ALargeMappingWhoseGuardCannotBeMadeIsNone)
 {
-	const std::uint64_t before = process_stats().large_bytes;
+	const std::uint64_t before = slab_pages.large_bytes;
 	const std::size_t mapped = mappings();
 
 	os_protect_fails = 1;
 	errno = 0;
 	EXPECT_EQ(segment_map_large(std::size_t{5} << 20, 1), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
-	EXPECT_EQ(process_stats().large_bytes, before);
+	EXPECT_EQ(slab_pages.large_bytes, before);
 	EXPECT_LE(mappings(), mapped);
 }
 
 /* Each maps a segment; one is enough. */
 TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 {
-	struct geometry *geometry = geometry_get(21, 1);
 	const std::uint64_t before = fill_segments(21);
 	std::vector<struct slab *> slabs(7);
 	std::vector<std::thread> threads;
@@ -191,11 +182,11 @@ TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 		threads.emplace_back([&] {
 			for (ready++; ready < slabs.size();)
 				std::this_thread::yield();
-			slab = segment_take_slab(geometry, 0);
+			slab = take_slab(needs(21, 1));
 		});
 	for (auto &thread : threads)
 		thread.join();
-	EXPECT_EQ(process_stats().segments, before + 1);
+	EXPECT_EQ(slab_pages.segment_count, before + 1);
 	EXPECT_EQ(std::set<struct slab *>(slabs.begin(), slabs.end()).size(), slabs.size());
 	for (struct slab *slab : slabs) {
 		ASSERT_NE(slab, nullptr);
@@ -203,50 +194,14 @@ TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 	}
 }
 
-/* Geometries */
-
-TEST_F(SegmentTest, LayoutsWithRoomForSimilarNumbersShareAGeometry)
-{
-	EXPECT_EQ(geometry_get(16, 600), geometry_get(16, 640));
-	EXPECT_NE(geometry_get(16, 640), geometry_get(16, 641));
-	EXPECT_EQ(geometry_get(16, 1), geometry_get(16, 64));
-	EXPECT_NE(geometry_get(16, 64), geometry_get(16, 65));
-	EXPECT_NE(geometry_get(16, 64), geometry_get(17, 64));
-}
-
-/* There are fewer geometries than layouts; sizes need not that many. */
-TEST_F(SegmentTest, EverySizeFindsAGeometry)
-{
-	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8 + size / 512 * 8) {
-		test_cache cache(size);
-		const struct slab_cache *c = cache;
-
-		ASSERT_NE(c, nullptr) << size;
-		for (const struct slab_order &order : {c->small, c->large}) {
-			ASSERT_GE(order.objects, 1u) << size;
-			ASSERT_LE(order.objects * c->size, std::size_t{1} << order.shift) << size;
-			ASSERT_LE(order.objects, UINT16_MAX) << size;
-		}
-	}
-}
-
-TEST_F(SegmentTest, WhenThereAreTooManyGeometriesMemoryIsShort)
-{
-	EXPECT_EQ(run_in_child([] {
-			  for (std::size_t side = 4096; side < 4096 * 1000; side += 4096)
-				  if (!geometry_get_debug(16, 64, side))
-					  return errno == ENOMEM ? 0 : 2;
-			  return 1;
-		  }),
-		  "");
-}
-
 /* No arena has room for it. */
 TEST_F(SegmentTest, RecordsThatFitInNoArenaAreShortOfMemory)
 {
+	struct slab_needs debug = needs(19, 0);
+
+	debug.side = std::size_t{8} << 20;
 	errno = 0;
-	EXPECT_EQ(segment_take_slab(geometry_get_debug(19, 65535, std::size_t{8} << 20), 0),
-		  nullptr);
+	EXPECT_EQ(take_slab(debug), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
 }
 
@@ -259,40 +214,37 @@ TEST_F(SegmentTest, NoSlabIsHandedOutTwice)
 	for (unsigned i = 0; i < 3 * SEGMENT_UNITS; i++) {
 		const struct slab *slab = take(16, i % 3 ? 600 : 64);
 
-		EXPECT_TRUE(bases.insert(slab->cpu.base).second);
+		EXPECT_TRUE(bases.insert(slab->base).second);
 	}
 	EXPECT_EQ(std::set<struct slab *>(taken_.begin(), taken_.end()).size(), taken_.size());
 }
 
 TEST_F(SegmentTest, SegmentsAreListedNewestFirst)
 {
-	const std::uint64_t before = process_stats().segments;
+	const std::uint64_t before = slab_pages.segment_count;
 	unsigned listed = 0;
 
 	do
 		take(18, 777);
-	while (process_stats().segments == before);
-	EXPECT_EQ(segment_first(), segment_of(taken_.back()->cpu.base));
+	while (slab_pages.segment_count == before);
+	EXPECT_EQ(segment_first(), segment_of(taken_.back()->base));
 	for (struct segment *s = segment_first(); s; s = s->next)
 		listed++;
-	EXPECT_EQ(process_stats().segments, listed);
+	EXPECT_EQ(slab_pages.segment_count, listed);
 	EXPECT_EQ(listed, before + 1);
 }
 
 TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 {
+	segment_trim();
 	struct slab *slab = take(19, 900);
 
-	segment_free_slab(slab);
-	segment_trim(nullptr);
-	ASSERT_EQ(take(19, 900), slab);
-	taken_.pop_back();
 	EXPECT_EQ(slab->populated, 0u);
 	EXPECT_EQ(resident_bytes(slab), 0u);
 	slab_populate(slab, 1);
 	EXPECT_EQ(slab->populated, page);
 	EXPECT_EQ(resident_bytes(slab), 0u) << "a single page is left to its first write";
-	std::memset(slab->cpu.base, 1, page);
+	std::memset(slab->base, 1, page);
 	slab_populate(slab, 3 * page - 5);
 	EXPECT_EQ(slab->populated, 3 * page);
 	slab_populate(slab, page);
@@ -310,7 +262,7 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 	for (std::size_t align :
 	     {std::size_t{1}, std::size_t{64}, page, page * 16, std::size_t{8} << 20,
 	      std::size_t{16} << 20, std::size_t{1} << 30}) {
-		const std::uint64_t before = process_stats().large_bytes;
+		const std::uint64_t before = slab_pages.large_bytes;
 		const std::size_t bytes = (std::size_t{5} << 20) + 1;
 		struct slab *slab = segment_map_large(bytes, align);
 
@@ -319,17 +271,15 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 
 		EXPECT_EQ(address(segment) % SEGMENT_SIZE, std::size_t{SEGMENT_HEAD_OFFSET});
 		EXPECT_EQ(segment->magic, SEGMENT_MAGIC);
-		EXPECT_EQ(slab->geometry, nullptr);
-		EXPECT_EQ(address(slab->cpu.base) % align, 0u);
-		EXPECT_EQ(large_slab_of(slab->cpu.base), slab);
-		EXPECT_EQ(slab->cpu.user, nullptr);
-		EXPECT_EQ(slab->cpu.owner, CPU_NONE);
+		EXPECT_EQ(slab->shift, 0u);
+		EXPECT_EQ(address(slab->base) % align, 0u);
+		EXPECT_EQ(segment_find_large(slab->base), slab);
+		EXPECT_EQ(slab->user, nullptr);
 		EXPECT_EQ(slab->large, bytes);
-		EXPECT_EQ(process_stats().large_bytes,
-			  before + segment->mapped - SEGMENT_HEAD_OFFSET);
-		slab->cpu.base[0] = slab->cpu.base[bytes - 1] = 1;
+		EXPECT_EQ(slab_pages.large_bytes, before + segment->mapped - SEGMENT_HEAD_OFFSET);
+		slab->base[0] = slab->base[bytes - 1] = 1;
 		segment_unmap_large(slab);
-		EXPECT_EQ(process_stats().large_bytes, before);
+		EXPECT_EQ(slab_pages.large_bytes, before);
 	}
 }
 
@@ -337,16 +287,16 @@ TEST_F(SegmentTest, LargeMappingsShrinkAndGrowInPlace)
 {
 	const std::size_t bytes = std::size_t{3} << 20;
 	struct slab *slab = segment_map_large(bytes, 1);
-	const std::uint64_t before = process_stats().large_bytes;
+	const std::uint64_t before = slab_pages.large_bytes;
 	const std::uint64_t mapped = segment_of(slab)->mapped;
 
-	slab->cpu.base[0] = 7;
+	slab->base[0] = 7;
 	ASSERT_TRUE(segment_resize_large(slab, page));
 	EXPECT_EQ(segment_of(slab)->mapped, mapped - bytes + page);
-	EXPECT_EQ(process_stats().large_bytes, before - bytes + page);
+	EXPECT_EQ(slab_pages.large_bytes, before - bytes + page);
 	ASSERT_TRUE(segment_resize_large(slab, 2 * page));
-	EXPECT_EQ(slab->cpu.base[0], 7);
-	slab->cpu.base[2 * page - 1] = 7;
+	EXPECT_EQ(slab->base[0], 7);
+	slab->base[2 * page - 1] = 7;
 	EXPECT_FALSE(segment_resize_large(slab, SIZE_MAX - page));
 	EXPECT_EQ(segment_of(slab)->mapped, mapped - bytes + 2 * page);
 	segment_unmap_large(slab);
@@ -359,38 +309,6 @@ TEST_F(SegmentTest, LargeMappingsThatCannotBeAreRefused)
 		EXPECT_EQ(segment_map_large(bytes, 1), nullptr);
 		EXPECT_EQ(errno, ENOMEM);
 	}
-}
-
-/* Up to the largest slab, large allocations are slabs that are used again. */
-TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
-{
-	const std::uint64_t before = process_stats().large_bytes;
-	void *first = large_alloc(100000, 1);
-	struct slab *slab = slab_of(first);
-
-	ASSERT_NE(first, nullptr);
-	EXPECT_NE(slab->geometry, nullptr);
-	EXPECT_EQ(slab->large, 100000u);
-	EXPECT_GE(slab->populated, 100000u);
-	EXPECT_EQ(large_usable(slab), os_pages(100000));
-	EXPECT_EQ(process_stats().large_bytes, before + os_pages(100000));
-	large_free(slab, first, nullptr);
-	EXPECT_EQ(slab->large, 0u);
-	EXPECT_EQ(process_stats().large_bytes, before);
-	EXPECT_EQ(large_alloc(70000, 1), first);
-	large_free(slab, first, nullptr);
-}
-
-/* A slab that serves one has no user, and is in use all the same. */
-TEST_F(SegmentTest, ALargeAllocationUsesItsHugePage)
-{
-	void *memory = large_alloc((std::size_t{1} << 20) + 1, 1);
-	struct slab *slab = slab_of(memory);
-
-	ASSERT_EQ(slab_bytes(slab), std::size_t{2} << 20);
-	EXPECT_TRUE(decay_would_waste(slab));
-	large_free(slab, memory, nullptr);
-	EXPECT_FALSE(decay_would_waste(slab));
 }
 
 } /* namespace */

@@ -404,20 +404,20 @@ TEST_P(RcuTest, StatisticsCountObjectsThatACpuHolds)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-/* A reader keeps the callback, which would empty the LIFO, too. */
-TEST_P(RcuTest, AFullLifoIsPassedOnAsAWhole)
+/* A reader keeps the callback, which would empty the array, too. */
+TEST_P(RcuTest, AFullArrayIsPassedOnAsAWhole)
 {
 	const on_one_cpu here_only;
 	struct slab_cache *cache = create();
 	reader other(rcu);
-	const struct cpu_lifo *lifo =
-		cpu_lifo(cpu_slots_lifos(cache->rcu->slots), cpu_engine->cpu());
+	const struct cpu_array *array =
+		cpu_array(cache->rcu->arrays, static_cast<unsigned>(cpu_engine->cpu()));
 
 	for (std::uint64_t n = 0; n < cache->rcu_max; n++)
 		slab_free_rcu(cache, slab_alloc(cache));
-	EXPECT_EQ(lifo->count, cache->rcu_max);
+	EXPECT_EQ(cpu_array_count(array), cache->rcu_max);
 	slab_free_rcu(cache, slab_alloc(cache));
-	EXPECT_EQ(lifo->count, 1u);
+	EXPECT_EQ(cpu_array_count(array), 1u);
 	other.leave();
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }

@@ -59,7 +59,7 @@ std::uint32_t save(const stack &saved)
 class own_depot
 {
 public:
-	explicit own_depot(std::uint32_t chunks_max = 0) : depot_(new depot())
+	explicit own_depot(std::uint32_t chunks_max = 0) : depot_(new stack_depot())
 	{
 		depot_->chunks_max = chunks_max;
 	}
@@ -104,7 +104,7 @@ public:
 	}
 
 private:
-	std::unique_ptr<depot> depot_;
+	std::unique_ptr<stack_depot> depot_;
 };
 
 /* Let threads call work(thread) at once. */

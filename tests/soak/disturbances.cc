@@ -17,8 +17,8 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "../support/array_length.h"
 #include "../support/cpus.h"
-#include "../support/lifo.h"
 #include "../support/process.h"
 #include "children.h"
 #include "faults.h"
@@ -107,11 +107,11 @@ void limit(struct conductor *c)
 	slab_set_limit(0);
 }
 
-void lifo_length(struct conductor *c)
+void array_length(struct conductor *c)
 {
-	static const unsigned lengths[] = {2, 8, 64, 502};
+	const unsigned lengths[] = {2, 8, 64, cpu_array_room(true)};
 
-	slab_test::set_lifo_length(some_cache(c->random), lengths[c->random.below(4)]);
+	slab_test::set_array_length(some_cache(c->random), lengths[c->random.below(4)]);
 }
 
 /* --- looking -------------------------------------------------------------------------------------- */
@@ -350,9 +350,8 @@ void busy_wait(unsigned ns)
 	       static_cast<long>(ns));
 }
 
-/* Take the slabs of a kind from their CPUs, again and again. Between two times the CPUs get slabs
- * and fill their LIFOs. */
-void revoke_often(struct conductor *c, unsigned kind)
+/* Take the objects of a kind from the CPUs, again and again. In between the CPUs fill their arrays. */
+void drain_often(struct conductor *c, unsigned kind)
 {
 	struct slab_cache *cache = cache_of(kind);
 
@@ -380,7 +379,7 @@ void set_loops(unsigned point, unsigned loops)
 }
 
 /* Hold threads up at a point of a section and at a step of a slow path, with objects of one kind.
- * Either slabs of this kind are revoked meanwhile; or they stay where they are, so that one thread
+ * Either the arrays of this kind are drained meanwhile; or they stay as they are, so that one thread
  * can find a slab as another one left it long before. Some threads are interrupted there, which
  * aborts a section. */
 void delay(struct conductor *c)
@@ -399,7 +398,7 @@ void delay(struct conductor *c)
 	if (c->random.below(4) == 0)
 		signal(c);
 	if (c->random.below(2))
-		revoke_often(c, kind);
+		drain_often(c, kind);
 	else
 		wait_a_moment();
 	set_loops(section, 0);
@@ -427,7 +426,7 @@ struct disturbance disturbances[] = {
 	{"maintain", 3, maintain},
 	{"defragment", 4, defragment},
 	{"limit", 2, limit},
-	{"lifo length", 4, lifo_length},
+	{"array length", 4, array_length},
 	{"validate", 8, validate},
 	{"count", 6, count},
 	{"answer", 3, answer},

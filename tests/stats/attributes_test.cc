@@ -17,6 +17,7 @@
 #include "../support/process.h"
 
 extern "C" {
+#include "core/shard.h"
 #include "pages/account.h"
 #include "pages/segment.h"
 }
@@ -38,8 +39,8 @@ TEST(AttributesTest, NamesAreDistinctAndEnd)
 		i++;
 	}
 	EXPECT_EQ(slab_stat_name(i + 1000), nullptr);
-	for (const char *name : {"objects", "slabs", "min_partial", "cpu_partial", "limit",
-				 "sample", "counted_us", "nodes", "alloc_slowpath", "handed_off"})
+	for (const char *name : {"objects", "slabs", "empty", "min_partial", "limit", "sample",
+				 "counted_us", "nodes", "alloc_slowpath", "arrays_closed"})
 		EXPECT_EQ(names.count(name), 1U) << name;
 	EXPECT_EQ(names.count("struct_size"), 0U);
 }
@@ -57,9 +58,9 @@ TEST(AttributesTest, EveryNameReadsWhatTheStatisticsSay)
 	EXPECT_EQ(read_stat(cache, "objects_per_slab"), s.objects_per_slab);
 	EXPECT_EQ(read_stat(cache, "order"), s.order);
 	EXPECT_EQ(read_stat(cache, "min_partial"), s.min_partial);
-	EXPECT_EQ(read_stat(cache, "cpu_partial"), s.cpu_partial);
 	EXPECT_EQ(read_stat(cache, "slabs"), s.slabs);
 	EXPECT_EQ(read_stat(cache, "full"), s.full);
+	EXPECT_EQ(read_stat(cache, "empty"), s.empty);
 	EXPECT_EQ(read_stat(cache, "objects"), 1000U);
 	EXPECT_EQ(read_stat(cache, "total_objects"), s.total_objects);
 	EXPECT_EQ(read_stat(cache, "populated"), s.populated);
@@ -79,10 +80,10 @@ TEST(AttributesTest, NumbersOfTheCacheItselfAreReadWithoutLookingAtItsSlabs)
 
 	slab_pages.segments = &no_segment;
 	for (const char *name : {"flags", "object_size", "slab_size", "align", "objects_per_slab",
-				 "order", "has_ctor", "merged", "min_partial", "cpu_partial",
-				 "errors", "limit", "counted", "counted_us", "nodes", "sample"})
+				 "order", "has_ctor", "merged", "min_partial", "errors", "limit",
+				 "counted", "counted_us", "nodes", "sample"})
 		EXPECT_EQ(slab_stat_read(cache, name, &value), 0) << name;
-	EXPECT_EQ(slab_stat_read(cache, "objects", &value), -EFAULT);
+	EXPECT_EQ(slab_stat_read(cache, "populated", &value), -EFAULT);
 	EXPECT_EQ(errno, EFAULT);
 	slab_pages.segments = segments;
 }
@@ -127,12 +128,10 @@ TEST(AttributesTest, ValuesOutOfRangeChangeNothing)
 
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 65536), -ERANGE);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", UINT64_C(1) << 32), -ERANGE);
-	EXPECT_EQ(slab_stat_write(cache, "cpu_partial", 32768), -ERANGE);
 	EXPECT_EQ(slab_stat_write(cache, "limit", ~UINT64_C(0)), -ERANGE);
 	EXPECT_EQ(slab_stat_write(cache, "alloc_slab", 1), -ERANGE);
 	EXPECT_EQ(read_stat(cache, "min_partial"), min_partial);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 65535), 0);
-	EXPECT_EQ(slab_stat_write(cache, "cpu_partial", 32767), 0);
 }
 
 /* --- what writing does ------------------------------------------------------------------ */
@@ -144,12 +143,12 @@ TEST(AttributesTest, ALowerMinPartialGivesEmptySlabsBackAtOnce)
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 1000), 0);
 	free_many(cache, allocate_all(cache, 2000));
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 999), 0);
-	ASSERT_GT(read_stat(cache, "slabs"), 4U);
+	ASSERT_GT(read_stat(cache, "empty"), 4U);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 2), 0);
-	EXPECT_GE(read_stat(cache, "slabs"), 2U);
-	EXPECT_LE(read_stat(cache, "slabs"), 2U * stats_of(cache).nodes);
+	EXPECT_GE(read_stat(cache, "empty"), 2U);
+	EXPECT_LE(read_stat(cache, "empty"), 2U * shards_per_node * topology_nodes());
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
-	EXPECT_EQ(read_stat(cache, "slabs"), 0U);
+	EXPECT_EQ(read_stat(cache, "empty"), 0U);
 }
 
 TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithDebugFlags)
@@ -164,7 +163,7 @@ TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithDebugFlags)
 	EXPECT_LE(read_stat(cache, "slabs"), 1U);
 }
 
-TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyPartialSlabs)
+TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyEmptySlabs)
 {
 	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE);
 
@@ -181,31 +180,11 @@ TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyPartialSlabs)
 		  "");
 }
 
-TEST(AttributesTest, ALowerCpuPartialMovesCpusSlabsToTheNode)
-{
-	test_cache cache(1000);
-	std::vector<void *> objects = allocate_all(cache, 2000), kept;
-
-	/* One object of each slab stays. */
-	for (std::size_t i = 0; i < objects.size(); i++) {
-		if (i % 30)
-			slab_free(cache, objects[i]);
-		else
-			kept.push_back(objects[i]);
-	}
-	ASSERT_GT(read_stat(cache, "cpu_slabs"), 1U);
-	EXPECT_EQ(slab_stat_write(cache, "cpu_partial", 1), 0);
-	EXPECT_EQ(read_stat(cache, "cpu_slabs"), 0U);
-	EXPECT_EQ(read_stat(cache, "objects"), kept.size());
-	free_many(cache, kept);
-}
-
-TEST(AttributesTest, ACacheWorksWithoutAnyPartialSlabs)
+TEST(AttributesTest, ACacheWorksWithoutAnyEmptySlabs)
 {
 	test_cache cache(1000);
 
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
-	ASSERT_EQ(slab_stat_write(cache, "cpu_partial", 0), 0);
 	for (int round = 0; round < 3; round++) {
 		const std::vector<void *> objects = allocate_all(cache, 1000);
 

@@ -26,7 +26,7 @@ extern "C" {
 #include "debug/guard.h"
 #include "pages/os.h"
 #include "pages/segment.h"
-#include "slots.h"
+#include "cpu_cache.h"
 }
 
 namespace slab_test
@@ -91,7 +91,7 @@ protected:
 	{
 		const struct slab_cache *cache = cache_;
 
-		return __atomic_load_n(&cache->slots, __ATOMIC_RELAXED) != cpu_slots_none();
+		return __atomic_load_n(&cache->alloc_arrays, __ATOMIC_RELAXED) != cpu_arrays_none();
 	}
 
 	/* A guarded object at one end of its page; the others are freed. */

@@ -31,10 +31,10 @@ class place
 {
 public:
 	explicit place(void *obj)
-		: object(static_cast<char *>(obj)), slab(slab_of(obj)), base(slab->cpu.base),
+		: object(static_cast<char *>(obj)), slab(slab_of(obj)), base(slab->base),
 		  bytes(slab_bytes(slab))
 	{
-		size = slab_size(slab);
+		size = slab->debug ? slab->debug->size : slab_size(slab);
 		index = static_cast<unsigned>(static_cast<std::size_t>(object - base) / size);
 		debug = slab->debug;
 		start = base + index * size;

@@ -29,7 +29,7 @@ inline bool is_profiled(const void *obj)
 {
 	const struct slab *slab = slab_of(obj);
 
-	return slab->large ? slab->profiled != 0 : slab->debug && debug_is_profiled(slab);
+	return slab_large(slab) ? slab->profiled != 0 : slab->debug && debug_is_profiled(slab);
 }
 
 /* The samples of all sites with objects of one size and a period. */

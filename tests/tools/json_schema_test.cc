@@ -144,7 +144,8 @@ TEST_F(JsonSchemaTest, RefusesWhatIsOfAnotherType)
 		       "].object_size");
 	expect_refused(document, "\"debug_flags\": \"-\"", "\"debug_flags\": \"X\"",
 		       "$.caches[0].debug_flags");
-	expect_refused(document, "\"flush\": 0", "\"flush\": -1", "$.caches[0].events.flush");
+	expect_refused(document, "\"arrays_closed\": 0", "\"arrays_closed\": -1",
+		       "$.caches[0].events.arrays_closed");
 	expect_refused(document, "\"ok\": true", "\"ok\": 1", "$.ok");
 }
 

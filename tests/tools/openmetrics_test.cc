@@ -27,8 +27,8 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 
 	return "{\"name\":\"" + name + "\",\"object_size\":100,\"order\":0,\"slabs\":" + n +
 	       ",\"slab_bytes\":" + std::to_string(4096 * slabs) +
-	       ",\"cpu_slabs\":1,\"partial\":2,\"full\":" + std::to_string(slabs - 3) +
-	       ",\"objects\":" + std::to_string(10 * slabs) +
+	       ",\"cpu_objects\":1,\"partial\":2,\"empty\":1,\"full\":" +
+	       std::to_string(slabs - 3) + ",\"objects\":" + std::to_string(10 * slabs) +
 	       ",\"total_objects\":" + std::to_string(40 * slabs) +
 	       ",\"populated\":" + std::to_string(3000 * slabs) +
 	       ",\"errors\":" + std::to_string(errors) + ",\"events\":{\"alloc_slowpath\":7}}";
@@ -38,14 +38,13 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 const char full_answer[] = R"({"slab":2,"ok":true,"process":{"pid":42,"command":"dir",
 "version":"0.1.0","engine":"rseq","uptime":99,"slab_bytes":1000,"cached_bytes":2000,
 "large_bytes":3000,"metadata_bytes":4000},"caches":[{"name":"entry","object_size":712,
-"slab_size":720,"order":4,"slabs":11,"slab_bytes":720896,"cpu_slabs":5,"partial":2,"full":4,"objects":500,
+"slab_size":720,"order":4,"slabs":11,"slab_bytes":720896,"partial":2,"full":4,"empty":5,"cpu_objects":28,"objects":500,
 "total_objects":1012,"populated":700000,"errors":3,"limit":1000000,"counted":123456,
 "counted_us":2500001,"rcu_pending":21,"rcu_freed":22,"limit_hits":23,"reserve":24,
 "reserve_left":25,"reclaimed":26,"moved":27,"debug_slabs":6,"guarded_slabs":1,"legacy_slabs":2,"events":{
-"alloc_slowpath":1,"alloc_refill":2,"alloc_from_partial":3,"alloc_from_node":4,"alloc_slab":5,
-"alloc_node_mismatch":6,"free_slowpath":7,"free_remote":8,"free_remote_batch":9,"free_own":10,
-"free_add_partial":11,"free_slab":12,"deactivate_full":13,"cpu_partial_drain":14,"flush":15,
-"handed_off":18446744073709551615}}]})";
+"alloc_slowpath":1,"alloc_refill":2,"alloc_magazine":3,"alloc_other_shard":4,"alloc_slab":5,
+"alloc_node_mismatch":6,"free_slowpath":7,"free_flush":8,"free_magazine":9,"free_other_node":10,
+"free_slab":11,"arrays_closed":18446744073709551615}}]})";
 
 class processes
 {
@@ -254,7 +253,7 @@ TEST(OpenMetricsTest, LargestCachesHaveTheirNames)
 	EXPECT_EQ(list.lines("slab_cache_used_bytes{process=\"dir\",pid=\"1\",cache=\"other\"} "),
 		  strings{"8000"});
 	EXPECT_EQ(list.lines("slab_cache_slabs{process=\"dir\",pid=\"1\",cache=\"other\",state="),
-		  (strings{"\"cpu\"} 2", "\"partial\"} 4", "\"full\"} 2"}));
+		  (strings{"\"empty\"} 2", "\"partial\"} 4", "\"full\"} 2"}));
 	EXPECT_EQ(list.lines("slab_process_caches{process=\"dir\",pid=\"1\"} "), strings{"4"});
 	EXPECT_EQ(list.lines("slab_process_folded_caches{process=\"dir\",pid=\"1\"} "),
 		  strings{"2"});

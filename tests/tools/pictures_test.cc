@@ -322,15 +322,15 @@ std::string answer(const std::string &request, unsigned)
 		       "\"objects_per_slab\":40,\"slabs\":1,\"slab_bytes\":4096,\"objects\":40}]}";
 	if (request == "slabs entry")
 		return "{\"slab\":2,\"ok\":true,\"name\":\"entry\",\"total\":9,\"columns\":"
-		       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
-		       "\"slabs\":[[65536,92,92,\"full\",-1,0,\"-\"],"
-		       "[131072,0,92,\"partial\",-1,0,\"-\"],[196608,91,92,\"partial\",-1,0,\"-\"],"
-		       "[262144,30,92,\"current\",1,0,\"-\"],[327680,92,92,\"cpu\",1,0,\"-\"],"
-		       "[393216,1,92,\"current\",0,0,\"-\"],[458752,50,60,\"debug\",-1,0,\"FZ\"],"
-		       "[524288,44,92,\"legacy\",-1,0,\"-\"],[589824,0,1,\"guarded\",-1,0,\"-\"]]}";
+		       "[\"address\",\"used\",\"room\",\"state\",\"node\",\"debug_flags\"],"
+		       "\"slabs\":[[65536,92,92,\"full\",0,\"-\"],"
+		       "[131072,0,92,\"empty\",0,\"-\"],[196608,91,92,\"partial\",0,\"-\"],"
+		       "[262144,30,92,\"partial\",0,\"-\"],[327680,92,92,\"full\",0,\"-\"],"
+		       "[393216,1,92,\"partial\",0,\"-\"],[458752,50,60,\"debug\",0,\"FZ\"],"
+		       "[524288,44,92,\"legacy\",0,\"-\"],[589824,0,1,\"guarded\",0,\"-\"]]}";
 	return "{\"slab\":2,\"ok\":true,\"name\":\"a <name> & more\",\"total\":1,\"columns\":"
-	       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
-	       "\"slabs\":[[4096,40,40,\"full\",-1,0,\"-\"]]}";
+	       "[\"address\",\"used\",\"room\",\"state\",\"node\",\"debug_flags\"],"
+	       "\"slabs\":[[4096,40,40,\"full\",0,\"-\"]]}";
 }
 
 /* Without what is of this run: the process's number and the time. */
@@ -378,7 +378,7 @@ TEST_F(MapTest, DrawsTheCachesThatAreChosen)
 	EXPECT_TRUE(contains(picture, "1 cache without slabs: idle."));
 }
 
-/* 50000 slabs of one CPU. */
+/* 50000 partial slabs. */
 std::string many(const std::string &request, unsigned)
 {
 	std::ostringstream text;
@@ -387,9 +387,9 @@ std::string many(const std::string &request, unsigned)
 		return "{\"slab\":2,\"ok\":true,\"process\":{},\"caches\":[{\"name\":\"entry\","
 		       "\"object_size\":64,\"slabs\":60000,\"objects\":1600000}]}";
 	text << "{\"slab\":2,\"ok\":true,\"total\":60000,\"columns\":[\"address\",\"used\",\"room\","
-		"\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":[";
+		"\"state\",\"node\",\"debug_flags\"],\"slabs\":[";
 	for (unsigned i = 0; i < 50000; i++)
-		text << (i ? "," : "") << "[" << (i + 1) * 4096 << ",32,64,\"cpu\",0,0,\"-\"]";
+		text << (i ? "," : "") << "[" << (i + 1) * 4096 << ",32,64,\"partial\",0,\"-\"]";
 	text << "]}";
 	return text.str();
 }
@@ -399,7 +399,7 @@ TEST_F(MapTest, ACellStandsForNeighboursWhenThereAreMany)
 	scripted_process process(dir, many);
 	const std::string picture = map();
 
-	EXPECT_EQ(count(picture, ": 3 slabs, 96 of 192, CPU 0</title>"), 16666U);
+	EXPECT_EQ(count(picture, ": 3 slabs, 96 of 192</title>"), 16666U);
 	EXPECT_TRUE(contains(picture, "a cell stands for up to 3 neighbours"));
 	EXPECT_TRUE(contains(picture, ">50000 slabs, 50 %<"));
 }

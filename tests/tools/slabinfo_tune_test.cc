@@ -24,7 +24,7 @@ TEST_F(SlabinfoTuneTest, Sets)
 {
 	const result got = slabinfo({"--set", "entry.min_partial=10"});
 
-	EXPECT_EQ(got.out, "entry                 min_partial 5 -> 10\n");
+	EXPECT_EQ(got.out, "entry                 min_partial 2 -> 10\n");
 	EXPECT_EQ(got.err, "");
 	EXPECT_EQ(got.status, 0);
 }
@@ -72,7 +72,7 @@ TEST_F(SlabinfoTuneTest, EachWrongSettingHasItsMessage)
 		{"entry.objects=1",
 		 "process " + name() +
 			 ": objects can only be read; what can be set: min_partial, "
-			 "cpu_partial, limit, sample, remote_node_defrag_ratio, and events, to 0"},
+			 "limit, sample, remote_node_defrag_ratio, and events, to 0"},
 		{"entry.min_partial=99999",
 		 "process " + name() +
 			 ": min_partial cannot be \"99999\"; accepted: 0 to 65535 slabs"},
@@ -94,7 +94,7 @@ TEST_F(SlabinfoTuneTest, SetsNoCacheThatIsNotThere)
 TEST_F(SlabinfoTuneTest, SetsByAnAliasAndClearsEvents)
 {
 	EXPECT_EQ(slabinfo({"--set", "second.min_partial=7"}).out,
-		  "second                min_partial 5 -> 7\n");
+		  "second                min_partial 2 -> 7\n");
 	EXPECT_TRUE(contains(slabinfo({"--set", "entry.alloc_slab=0"}).out, " -> 0\n"));
 }
 

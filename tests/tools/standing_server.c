@@ -175,31 +175,40 @@ static NOINLINE void write_after_free(void)
 	object[10] = 'y';
 }
 
-/* One object is on the freelist of its slab twice, whatever the engine. */
-static NOINLINE void damage_freelist(void)
+/* As slab_of(), which needs a symbol that the library hides. */
+static struct slab *slab_at(const void *obj)
 {
-	void *object[4];
-	struct slab *slab;
-	uint16_t *stack;
+	struct slab **table = (struct slab **)(segment_start(obj) + SEGMENT_TABLE_OFFSET);
 
-	for (int i = 0; i < 4; i++)
-		object[i] = slab_alloc(plain);
-	kept[1] = object[3];
-	for (int i = 0; i < 3; i++)
-		slab_free(plain, object[i]);
-	slab_cache_shrink(plain);
-	slab = slab_of(kept[1]);
-	stack = cpu_slab_stack(&slab->cpu);
-	if (slab->freelist.local >> 32) /* links */
-		stack[(slab->freelist.local & 0xffff) - 1] =
-			(uint16_t)(slab->freelist.local & 0xffff);
-	else
-		stack[0] = stack[1];
+	return table[(uintptr_t)obj >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)];
+}
+
+/* An object in use is marked as free. */
+static NOINLINE void damage_map(void)
+{
+	struct slab *slab;
+	unsigned index;
+
+	kept[1] = slab_alloc(plain);
+	slab = slab_at(kept[1]);
+	index = slab_index(plain, slab, kept[1]);
+	slab->map[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+/* Freed twice: the array of the CPU holds it twice. */
+static NOINLINE void hold_twice(void)
+{
+	void *volatile object = slab_alloc(plain); /* the compiler must not see the second free */
+	void *other = slab_alloc(plain);
+
+	slab_free(plain, object);
+	slab_free(plain, other);
+	slab_free(plain, object);
 }
 
 static NOINLINE void damage_count(void)
 {
-	plain->node[0].partial.count += 3;
+	plain->shard[0].partial += 3;
 }
 
 static NOINLINE void hold_lock(void)
@@ -210,10 +219,26 @@ static NOINLINE void hold_lock(void)
 #ifdef __x86_64__
 #define CLEAR(r) "pxor %%xmm" #r ", %%xmm" #r "\n\t"
 
+#define CLEAR512(r) "vpxorq %%zmm" #r ", %%zmm" #r ", %%zmm" #r "\n\t"
+
+/* memcpy() of the C library moves pointers through them. */
+static void clear_wide_registers(void)
+{
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile("vzeroupper");
+	if (__builtin_cpu_supports("avx512f"))
+		__asm__ volatile(CLEAR512(16) CLEAR512(17) CLEAR512(18) CLEAR512(19) CLEAR512(20)
+					 CLEAR512(21) CLEAR512(22) CLEAR512(23) CLEAR512(24)
+						 CLEAR512(25) CLEAR512(26) CLEAR512(27) CLEAR512(28)
+							 CLEAR512(29) CLEAR512(30) CLEAR512(31)::
+								 : "memory");
+}
+
 /* Vector registers, and r8 to r11: compilers leave addresses there. Those of arguments get other values
  * soon. */
 static void clear_registers(void)
 {
+	clear_wide_registers();
 	__asm__ volatile(CLEAR(0) CLEAR(1) CLEAR(2) CLEAR(3) CLEAR(4) CLEAR(5) CLEAR(6) CLEAR(7)
 				 CLEAR(8) CLEAR(9) CLEAR(10) CLEAR(11) CLEAR(12) CLEAR(13) CLEAR(14)
 					 CLEAR(15) "xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\t"
@@ -266,7 +291,10 @@ static void do_task(char task)
 		write_after_free();
 		break;
 	case 'f':
-		damage_freelist();
+		damage_map();
+		break;
+	case 'h':
+		hold_twice();
 		break;
 	case 'n':
 		damage_count();

@@ -19,11 +19,11 @@ namespace slab_test
 
 struct numbers {
 	const char *name;
-	unsigned size, slabs, cpu_slabs, partial, objects, errors;
+	unsigned size, slabs, empty, partial, objects, errors;
 	const char *debug_flags;
 };
 
-/* Slabs of 16384 bytes. */
+/* Slabs of 16384 bytes. CPUs hold as many objects as the empty slabs have room for. */
 inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t counted_us)
 {
 	std::ostringstream text;
@@ -31,9 +31,9 @@ inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t
 	text << "{\"name\":\"" << of.name << "\",\"object_size\":" << of.size
 	     << ",\"slab_size\":" << of.size
 	     << ",\"order\":2,\"objects_per_slab\":" << 16384 / of.size << ",\"slabs\":" << of.slabs
-	     << ",\"slab_bytes\":" << 16384 * of.slabs << ",\"cpu_slabs\":" << of.cpu_slabs
-	     << ",\"partial\":" << of.partial
-	     << ",\"full\":" << of.slabs - of.cpu_slabs - of.partial
+	     << ",\"slab_bytes\":" << 16384 * of.slabs
+	     << ",\"cpu_objects\":" << 16384 / of.size * of.empty << ",\"partial\":" << of.partial
+	     << ",\"full\":" << of.slabs - of.empty - of.partial << ",\"empty\":" << of.empty
 	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
 	     << ",\"errors\":" << of.errors << ",\"debug_flags\":\"" << of.debug_flags
 	     << "\",\"counted\":" << counted << ",\"counted_us\":" << counted_us
@@ -79,11 +79,11 @@ inline std::string refusal(const std::string &message)
 
 inline const char slabs_of_all_states[] =
 	"{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"total\":8,\"columns\":"
-	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":["
-	"[65536,1,128,\"current\",0,0,\"-\"],[81920,0,128,\"cpu\",0,0,\"-\"],"
-	"[98304,127,128,\"current\",1,0,\"-\"],[114688,64,128,\"partial\",-1,0,\"-\"],"
-	"[131072,128,128,\"full\",-1,0,\"-\"],[147456,90,120,\"debug\",-1,0,\"ZP\"],"
-	"[163840,2,120,\"legacy\",-1,0,\"F\"],[180224,1,1,\"guarded\",-1,0,\"-\"]]}";
+	"[\"address\",\"used\",\"room\",\"state\",\"node\",\"debug_flags\"],\"slabs\":["
+	"[65536,1,128,\"partial\",0,\"-\"],[81920,0,128,\"empty\",0,\"-\"],"
+	"[98304,127,128,\"partial\",0,\"-\"],[114688,64,128,\"partial\",0,\"-\"],"
+	"[131072,128,128,\"full\",0,\"-\"],[147456,90,120,\"debug\",0,\"ZP\"],"
+	"[163840,2,120,\"legacy\",0,\"F\"],[180224,1,1,\"guarded\",0,\"-\"]]}";
 
 inline std::string say_all(const std::string &request, unsigned asked)
 {
@@ -122,11 +122,11 @@ inline std::string say_many_slabs(const std::string &request, unsigned asked)
 	if (request != "slabs alpha")
 		return say_all(request, asked);
 	text = "{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":9000,"
-	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
+	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"node\",\"debug_flags\"],"
 	       "\"slabs\":[";
 	for (unsigned i = 0; i < 8000; i++)
 		text += (i ? ",[" : "[") + std::to_string(65536 + i * 16384) +
-			",128,128,\"full\",-1,0,\"-\"]";
+			",128,128,\"full\",0,\"-\"]";
 	return text + "]}";
 }
 

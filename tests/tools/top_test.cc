@@ -72,23 +72,22 @@ TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
 
 	screen.expect("2.0M");
 	screen.press("Enter");
-	const std::vector<std::string> lines = lines_of(screen.expect("CPU 1: 1"));
+	const std::vector<std::string> lines = lines_of(screen.expect("G guarded 1"));
 
 	ASSERT_EQ(lines.size(), 24U);
 	EXPECT_EQ(lines[3], "Cache    alpha");
-	EXPECT_EQ(lines[4], "Objects  960 in use  room for 1280  128 bytes each, 128 apart");
+	EXPECT_EQ(
+		lines[4],
+		"Objects  960 in use  room for 1280  384 held by CPUs  128 bytes each, 128 apart");
 	EXPECT_EQ(lines[5], "Space    160KiB  in use 120KiB  lost 40.0KiB (25%)");
-	EXPECT_EQ(lines[6], "Slabs    10  of CPUs 3  partial 2  full 5  next 16.0KiB  for 128 "
+	EXPECT_EQ(lines[6], "Slabs    10  partial 2  full 5  empty 3  next 16.0KiB  for 128 "
 			    "objects");
 	EXPECT_EQ(lines[7], "Errors   0  no debug flags");
 	EXPECT_EQ(lines[8], "Rates    alloc 2.0M/s  free 2.0M/s  slow alloc 0/s  slow free 0/s");
-	EXPECT_EQ(
-		lines[9],
-		"C current 2  c cpu 1  p partial 1  F full 1  D debug 1  l legacy 1  G guarded 1");
+	EXPECT_EQ(lines[9], "p partial 3  F full 1  e empty 1  D debug 1  l legacy 1  G guarded 1");
 	EXPECT_EQ(lines[10], "· empty ░▒▓ █ full");
-	EXPECT_EQ(lines[11], "CPU 0: 2  CPU 1: 1");
-	EXPECT_EQ(lines[12], "C░ c· C▓ p▒ F█ D▓ l░ G█");
-	EXPECT_EQ(lines[13], "Events/s none");
+	EXPECT_EQ(lines[11], "p░ p▓ p▒ F█ e· D▓ l░ G█");
+	EXPECT_EQ(lines[12], "Events/s none");
 	screen.press("BSpace");
 	screen.expect("NAME ");
 }
@@ -136,7 +135,7 @@ TEST_F(TopTest, DrawsInAsciiWhereTheLocaleHasNothingElse)
 	screen.expect(" vSPACE USE ");
 	EXPECT_TRUE(contains(screen.line("alpha"), " #####. "));
 	screen.press("Down Enter");
-	screen.expect("C1 c0 C8 p5 F9 D7 l1 G9");
+	screen.expect("p1 p8 p5 F9 e0 D7 l1 G9");
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -337,8 +336,7 @@ TEST_F(TopTest, AWorkingProcessIsReadFromItsMemoryAndCounts)
 		rate = words_of(row).at(8);
 	}
 	screen.press("Enter");
-	screen.expect("C current ");
-	screen.expect("CPU 0: ");
+	screen.expect("p partial ");
 	screen.expect("alloc_slowpath ");
 }
 
@@ -352,7 +350,7 @@ TEST_F(TopTest, AStoppedProcessIsSeen)
 	screen.expect("from its memory");
 	screen.press("Enter");
 	screen.expect("Events/s none");
-	screen.expect("C current ");
+	screen.expect("p partial ");
 	screen.press("q");
 	screen.expect("status 0");
 	kill(process.pid(), SIGCONT);

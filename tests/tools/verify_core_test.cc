@@ -98,15 +98,25 @@ TEST_F(VerifyTest, ReportsAreThoseOfTheProcessItself)
 	EXPECT_GT(same, 8u);
 }
 
-TEST_F(VerifyTest, ADamagedFreelistIsReported)
+TEST_F(VerifyTest, ADamagedMapIsReported)
 {
 	process.do_task('f');
 	const result got = verify("plain");
 
 	EXPECT_EQ(got.status, 1);
-	EXPECT_TRUE(contains(got.out, "\nBUG plain: Freechain corrupt\n")) << got.out;
-	EXPECT_TRUE(contains(got.out, " of its entries lead to no object, or to one twice\n"))
+	EXPECT_TRUE(contains(got.out, "\nBUG plain: Map of free objects corrupt\n")) << got.out;
+	EXPECT_TRUE(contains(got.out,
+			     "\nThe slab is inconsistent: the number of free objects is wrong\n"))
 		<< got.out;
+}
+
+TEST_F(VerifyTest, AnObjectThatACpuHoldsTwiceIsReported)
+{
+	process.do_task('h');
+	const result got = verify("plain");
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_TRUE(contains(got.out, "\nBUG plain: Object held twice\n")) << got.out;
 }
 
 TEST_F(VerifyTest, AWrongCountOfAListIsReported)
@@ -115,8 +125,10 @@ TEST_F(VerifyTest, AWrongCountOfAListIsReported)
 	const result got = verify("plain");
 
 	EXPECT_EQ(got.status, 1);
-	EXPECT_TRUE(contains(got.out, "partial slabs counted but counter=3\n")) << got.out;
-	EXPECT_TRUE(contains(got.out, "\nPartial list of node 0\n")) << got.out;
+	EXPECT_TRUE(contains(got.out, "BUG plain: 0 partial slabs counted but counter=3\n"))
+		<< got.out;
+	EXPECT_TRUE(contains(got.out, "\nLists of shard 0\n")) << got.out;
+	EXPECT_TRUE(contains(got.out, "\nShard 0\n")) << got.out;
 }
 
 /* The thread that holds the lock may be in the middle of a change. */

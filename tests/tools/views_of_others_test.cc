@@ -44,11 +44,11 @@ TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
 	runtime_dir dir;
 	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\","
 				      "\"counted\":1000,\"counted_us\":5000,\"events\":{"
-				      "\"free_slowpath\":4,\"free_add_partial\":9,"
+				      "\"free_slowpath\":4,\"free_flush\":9,"
 				      "\"free_slab\":1}}]}\n");
 	const std::string report = slabinfo({"-r"}).out;
 
-	EXPECT_TRUE(contains(report, "\nAdd partial                 -        9   -   -\n"))
+	EXPECT_TRUE(contains(report, "\nRefill/Flush                0        9   0   -\n"))
 		<< report;
 	EXPECT_TRUE(contains(report, "\nPage Alloc                  0        1   0  25\n"))
 		<< report;

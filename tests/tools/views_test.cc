@@ -144,7 +144,7 @@ TEST_F(ViewsTest, BelowTheTableStandsWhereTheMemoryWent)
 {
 	EXPECT_EQ(lines_of(output_of({"-B"})).back(),
 		  "Memory 291561472: slabs 270000128, free slabs 131072, large 20971520, "
-		  "heads+stacks+links 327680, slots 131072");
+		  "heads+maps 327680, arrays 131072");
 	EXPECT_EQ(lines_of(output_of({"-l"})).back(), lines_of(output_of({"-L", "-N1"})).back());
 }
 

@@ -84,8 +84,8 @@ _slabinfo_attribute()
 {
 	compopt -o nospace 2>/dev/null
 	_slabinfo_lines "$1" < <(_slabinfo_caches "$2" |
-		sed 'h; s/$/.min_partial=/p; g; s/$/.cpu_partial=/p; g; s/$/.limit=/p
-			g; s/$/.sample=/p; g; s/$/.remote_node_defrag_ratio=/')
+		sed 'h; s/$/.min_partial=/p; g; s/$/.limit=/p; g
+			s/$/.sample=/p; g; s/$/.remote_node_defrag_ratio=/')
 }
 
 # The value $2 of option $1.

@@ -20,14 +20,12 @@ SEGMENT_SIZE = 1 << SEGMENT_SHIFT
 SEGMENT_HEAD_OFFSET = 65536
 SEGMENT_UNIT_SHIFT = 14
 SEGMENT_UNITS = 1 << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT)
-SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 512 + SEGMENT_UNITS
+SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 4096 + 8 * SEGMENT_UNITS
 MARK_LARGE_REST = 2
-SLAB_STACK = 218
-CPU_AREA_SHIFT = 17
-CPU_NONE = 0x80000000
-REMOTE_OWNED = 1 << 32
+CPU_ROW_SHIFT = 17
 TAG_DEBUG, TAGS = 1, 7
 WORD_POINTER = (1 << 48) - 1
+SLAB_EMPTY, SLAB_FULL = 8, 9
 MAGAZINES_MAX = 4
 DEPOT_UNITS = (1 << 20) // 8
 DEBUG_FLAGS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
@@ -45,10 +43,6 @@ def global_variable(name):
 
 def pointer_to(type_name, address):
     return gdb.Value(address).cast(gdb.lookup_type(type_name).pointer())
-
-
-def read16(address):
-    return int(pointer_to("unsigned short", address).dereference())
 
 
 def read64(address):
@@ -80,7 +74,7 @@ def slabs(segment):
     table, before = int(segment) - SEGMENT_HEAD_OFFSET + SEGMENT_TABLE_OFFSET, 0
     for unit in range(SEGMENT_UNITS):
         entry = read64(table + 8 * unit)
-        if entry != before:
+        if entry and entry != before:
             yield pointer_to("struct slab", entry)
         before = entry
 
@@ -112,62 +106,44 @@ def slab_at(address):
         return None
     table = start + SEGMENT_TABLE_OFFSET
     entry = read64(table + 8 * (address >> SEGMENT_UNIT_SHIFT & SEGMENT_UNITS - 1))
-    return pointer_to("struct slab", entry)
+    return pointer_to("struct slab", entry) if entry else global_variable("slab_none").address
 
 
 def user_of(slab):
     """The cache of a slab, or None."""
-    user = int(slab["cpu"]["user"]) & ~TAGS
+    user = int(slab["user"]) & ~TAGS
     return pointer_to("struct slab_cache", user) if user else None
 
 
 def is_tagged(slab):
-    return bool(int(slab["cpu"]["user"]) & TAG_DEBUG)
+    return bool(int(slab["user"]) & TAG_DEBUG)
 
 
 def cpus():
     return int(global_variable("cpu_possible_count"))
 
 
-def slots(cache):
-    base = int(cache["cpu_slots"])
-    for cpu in range(cpus()):
-        yield cpu, pointer_to("struct cpu_slot", base + (cpu << CPU_AREA_SHIFT))
-
-
-def lifo(cache, cpu):
-    base = int(cache["cpu_lifos"])
-    return pointer_to("struct cpu_lifo", base + (cpu << CPU_AREA_SHIFT))
-
-
 # --- slabs and objects -----------------------------------------------------------
 
 
-def has_links():
-    return global_variable("cpu_engine")["name"].string() == "cmpxchg16b"
+def size_of(cache, slab):
+    """Bytes from object to object."""
+    return int(slab["debug"]["size"] if is_tagged(slab) and int(slab["debug"]) else cache["size"])
 
 
-def owner_freelist(slab):
-    """Indices of the free objects on the owner's side."""
-    word, stack = int(slab["freelist"]["local"]), int(slab) + SLAB_STACK
-    size8 = int(slab["cpu"]["size8"])
-    if not has_links():
-        height = word & 0xFFFFFFFF
-        return {read16(stack + 2 * i) // size8 for i in range(height)}
-    found, next_index, count = set(), word & 0xFFFF, word >> 16 & 0xFFFF
-    while next_index and count:
-        found.add(next_index - 1)
-        next_index, count = read16(stack + 2 * (next_index - 1)), count - 1
-    return found
+def is_free(slab, index):
+    return bool(read64(int(slab["map"].address) + 8 * (index // 64)) >> index % 64 & 1)
 
 
-def remote_freelist(slab):
-    remote, links = int(slab["remote"]), int(slab["links"])
-    found, next_index, count = set(), remote & 0xFFFF, remote >> 16 & 0xFFFF
-    while next_index and count:
-        found.add(next_index - 1)
-        next_index, count = read16(links + 2 * (next_index - 1)), count - 1
-    return found
+def array_objects(cache, cpu):
+    """The addresses of the objects in a CPU's array (cpu_cache/arrays.h)."""
+    offset = gdb.lookup_type("struct cpu_array")["count"].bitpos // 8
+    row = int(cache["own_arrays"]) + (cpu << CPU_ROW_SHIFT) - offset
+    array = pointer_to("struct cpu_array", row)
+    count, first = int(array["count"]), row + array.type.target().sizeof
+    if not global_variable("cpu_engine")["pairs"]:
+        return [read64(first + 8 * i) for i in range(count)]
+    return [read64(first + 16 * i) for i in range((count >> 48) - 1)] + [count & WORD_POINTER]
 
 
 def contains(pointers, count, address):
@@ -181,27 +157,19 @@ def held_by_node(cache, address):
     first = int(cache["node"].address)
     for n in range(int(global_variable("topology_node_count"))):
         size = gdb.lookup_type("struct cache_node").sizeof
-        node = pointer_to("struct cache_node", first + n * size)
-        for i in range(min(int(node["magazines"]), MAGAZINES_MAX)):
-            magazine = node["rest"]["magazine"][i]
+        depot = pointer_to("struct cache_node", first + n * size)["depot"]
+        for i in range(min(int(depot["full"]), MAGAZINES_MAX)):
+            magazine = depot["magazine"][i]
             if contains(magazine["obj"], int(magazine["count"]), address):
                 return f"free: in a magazine of node {n}"
     return None
 
 
-def held_by_cpu(cache, slab, index, address):
-    """Free, but beside the slab: in a LIFO or in a remote batch."""
-    size8 = int(slab["cpu"]["size8"])
-    for cpu, slot in slots(cache):
-        held = lifo(cache, cpu)
-        if contains(held["obj"], int(held["count"]), address):
-            return f"free: in the LIFO of CPU {cpu}"
-        batch = int(slot["remote_batch"])
-        if batch & WORD_POINTER != int(slab):
-            continue
-        for i in range(batch >> 48):
-            if int(slot["remote_batch_buf"][i]) // size8 == index:
-                return f"free: in the remote batch of CPU {cpu} for the slab's owner"
+def held_by_cpu(cache, address):
+    """Free, but in the array of a CPU."""
+    for cpu in range(cpus()):
+        if address in array_objects(cache, cpu):
+            return f"free: in the array of CPU {cpu}"
     return None
 
 
@@ -214,9 +182,9 @@ def record_of(slab, index):
 def plain_state(cache, slab, index, address):
     if index >= int(slab["initialized"]):
         return "never handed out"
-    if index in owner_freelist(slab) or index in remote_freelist(slab):
+    if is_free(slab, index):
         return "free"
-    held = held_by_cpu(cache, slab, index, address) or held_by_node(cache, address)
+    held = held_by_cpu(cache, address) or held_by_node(cache, address)
     return held or "allocated"
 
 
@@ -240,20 +208,16 @@ def slab_state(slab):
         debug_flags = debug_flags_text(int(slab["debug"]["debug_flags"]))
         out_of_use = ", out of use" if int(slab["debug"]["disabled"]) else ""
         return f"debug flags {debug_flags}{out_of_use}"
-    owner = int(slab["cpu"]["owner"]) & 0xFFFFFFFF
-    if has_links():
-        owner = int(slab["freelist"]["local"]) >> 32
-    if owner != CPU_NONE:
-        return f"owned by CPU {owner}"
-    if int(slab["listed"]):
-        return f"on the partial list of node {int(slab['node'])}"
-    return "isolated" if int(slab["remote"]) & REMOTE_OWNED else "full"
+    bucket = int(slab["bucket"])
+    if bucket < SLAB_EMPTY:
+        return f"partial, of a shard of node {int(slab['node'])}"
+    return {SLAB_EMPTY: "empty", SLAB_FULL: "full"}.get(bucket, "off the lists")
 
 
 def used_objects(slab):
-    if is_tagged(slab):
-        return int(slab["debug"]["used"]) if int(slab["debug"]) else int(slab["legacy_used"])
-    return int(slab["initialized"]) - len(owner_freelist(slab)) - (int(slab["remote"]) >> 16 & 0xFFFF)
+    if is_tagged(slab) and int(slab["debug"]):
+        return int(slab["debug"]["used"])
+    return int(slab["initialized"]) - int(slab["free"])
 
 
 # --- tracks ------------------------------------------------------------------------
@@ -333,25 +297,23 @@ def describe_object(address):
     cache = user_of(slab)
     if cache is None:
         large = int(slab["large"])
-        base = int(slab["cpu"]["base"])
+        base = int(slab["base"])
         if large and address >= base:
             print(f"0x{address:x} is {address - base} bytes into {large} bytes of slab_malloc()")
         else:
             print(f"0x{address:x} is memory of libslab that no cache has: free, or its own")
         return
     has_debug = is_tagged(slab) and int(slab["debug"])
-    size = int(slab["cpu"]["size8"]) * 8
+    size = size_of(cache, slab)
     left = int(slab["debug"]["red_left"]) if has_debug else 0
-    index = (address - int(slab["cpu"]["base"])) // size
-    start = int(slab["cpu"]["base"]) + index * size + left
+    index = (address - int(slab["base"])) // size
+    start = int(slab["base"]) + index * size + left
     object_size = int(slab["debug"]["object_size"]) if has_debug else int(cache["object_size"])
     if index >= int(slab["objects"]):
         print(f"0x{address:x} is behind the last object of a slab of {cache['name'].string()}")
         return
     if has_debug:
         state = debug_state(slab, index)
-    elif is_tagged(slab):
-        state = "free" if read16(int(slab) + SLAB_STACK + 2 * index) else "allocated"
     else:
         state = plain_state(cache, slab, index, start)
     print(

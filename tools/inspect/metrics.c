@@ -36,10 +36,11 @@ static void take_cache(struct metrics_cache *to, const struct cache *from)
 	to->objects = from->objects;
 	to->capacity = from->total_objects;
 	to->object_size = from->object_size;
-	to->slabs[0] = from->cpu_slabs;
+	to->cpu_objects = from->cpu_objects;
+	to->slabs[0] = from->empty;
 	to->slabs[1] = from->partial;
 	to->slabs[2] = from->full;
-	to->bytes = cache_bytes(from);
+	to->bytes = from->slab_bytes;
 	to->used_bytes = cache_used_bytes(from);
 	to->populated_bytes = model_number(from->json, "populated");
 	to->limit_bytes = model_number(from->json, "limit");
@@ -65,6 +66,7 @@ static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one
 {
 	sum->objects += one->objects;
 	sum->capacity += one->capacity;
+	sum->cpu_objects += one->cpu_objects;
 	for (int i = 0; i < METRICS_STATES; i++)
 		sum->slabs[i] += one->slabs[i];
 	sum->bytes += one->bytes;
@@ -95,7 +97,7 @@ static int compare_weights(uint64_t errors_a, uint64_t bytes_a, uint64_t errors_
 static int compare_caches(const void *a, const void *b)
 {
 	const struct cache *x = *(struct cache *const *)a, *y = *(struct cache *const *)b;
-	int order = compare_weights(x->errors, cache_bytes(x), y->errors, cache_bytes(y));
+	int order = compare_weights(x->errors, x->slab_bytes, y->errors, y->slab_bytes);
 
 	return order ? order : (x > y) - (x < y);
 }

@@ -22,12 +22,13 @@ static const struct {
 	{"has_ctor", offsetof(struct cache, has_ctor)},
 	{"slabs", offsetof(struct cache, slabs)},
 	{"slab_bytes", offsetof(struct cache, slab_bytes)},
-	{"cpu_slabs", offsetof(struct cache, cpu_slabs)},
 	{"partial", offsetof(struct cache, partial)},
 	{"full", offsetof(struct cache, full)},
+	{"empty", offsetof(struct cache, empty)},
 	{"objects", offsetof(struct cache, objects)},
 	{"total_objects", offsetof(struct cache, total_objects)},
 	{"objects_partial", offsetof(struct cache, objects_partial)},
+	{"cpu_objects", offsetof(struct cache, cpu_objects)},
 	{"errors", offsetof(struct cache, errors)},
 	{"debug_slabs", offsetof(struct cache, debug_slabs)},
 	{"legacy_slabs", offsetof(struct cache, legacy_slabs)},
@@ -156,14 +157,16 @@ uint64_t cache_slab_bytes(const struct cache *cache)
 	return cache->order < 52 ? PAGE_BYTES << cache->order : 0;
 }
 
-uint64_t cache_bytes(const struct cache *cache)
-{
-	return cache->slab_bytes;
-}
-
 uint64_t cache_used_bytes(const struct cache *cache)
 {
 	return cache->objects * cache->object_size;
+}
+
+uint64_t cache_cpu_slabs(const struct cache *cache)
+{
+	const uint64_t each = cache->objects_per_slab ? cache->objects_per_slab : 1;
+
+	return cache->cpu_objects / each + (cache->cpu_objects % each != 0);
 }
 
 uint64_t percent(uint64_t part, uint64_t whole)

@@ -26,12 +26,13 @@ struct cache {
 	uint64_t has_ctor;
 	uint64_t slabs;
 	uint64_t slab_bytes; /* of all slabs */
-	uint64_t cpu_slabs;
 	uint64_t partial;
 	uint64_t full;
+	uint64_t empty;
 	uint64_t objects;
 	uint64_t total_objects;
 	uint64_t objects_partial;
+	uint64_t cpu_objects; /* free objects that CPUs hold */
 	uint64_t errors; /* problems found */
 	uint64_t debug_slabs;
 	uint64_t legacy_slabs; /* freed into, not allocated from */
@@ -70,10 +71,12 @@ uint64_t model_event(const struct cache *cache, const char *name);
 /* model_alias: alias number i, printable. */
 const char *model_alias(const struct cache *cache, size_t i);
 
-/* Bytes of the next slab, of all slabs, and of the objects in use. */
+/* Bytes of the next slab, and of the objects in use. */
 uint64_t cache_slab_bytes(const struct cache *cache);
-uint64_t cache_bytes(const struct cache *cache);
 uint64_t cache_used_bytes(const struct cache *cache);
+
+/* The number of slabs that the free objects of CPUs would fill. */
+uint64_t cache_cpu_slabs(const struct cache *cache);
 
 /* percent: `part` in per cent of `whole`; 0 if `whole` is 0. */
 uint64_t percent(uint64_t part, uint64_t whole);

@@ -27,7 +27,7 @@ struct series {
 
 static const char *state_name(unsigned i)
 {
-	static const char *const names[METRICS_STATES] = {"cpu", "partial", "full"};
+	static const char *const names[METRICS_STATES] = {"empty", "partial", "full"};
 
 	return names[i];
 }
@@ -41,12 +41,15 @@ static const struct series cache_series[] = {
 	{.family = {"slab_cache_capacity_objects", FAMILY_GAUGE, "objects",
 		    "Objects that the cache's slabs have room for."},
 	 .offset = OF_CACHE(capacity)},
+	{.family = {"slab_cache_cpu_objects", FAMILY_GAUGE, "objects",
+		    "Free objects in arrays of CPUs and in magazines."},
+	 .offset = OF_CACHE(cpu_objects)},
 	{.family = {"slab_cache_object_size_bytes", FAMILY_GAUGE, "bytes",
 		    "Size of one object as requested."},
 	 .offset = OF_CACHE(object_size),
 	 .flags = ALONE},
 	{.family = {"slab_cache_slabs", FAMILY_GAUGE, NULL,
-		    "Slabs: owned by a CPU, on a node's partial list, or full and on no list."},
+		    "Slabs: with all objects free, with some, or with none."},
 	 .offset = OF_CACHE(slabs),
 	 .count = METRICS_STATES,
 	 .label = "state",

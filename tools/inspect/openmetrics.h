@@ -22,12 +22,12 @@
 
 #define METRICS_OTHER "other"
 
-/* The states of slabs, which are labels: cpu, partial, full. */
+/* The states of slabs, which are labels: empty, partial, full. */
 #define METRICS_STATES 3
 
 struct metrics_cache {
 	char name[METRICS_NAME];
-	uint64_t objects, capacity, object_size;
+	uint64_t objects, capacity, cpu_objects, object_size;
 	uint64_t slabs[METRICS_STATES];
 	uint64_t bytes, used_bytes, populated_bytes, limit_bytes;
 	uint64_t debug_slabs, guarded_slabs, legacy_slabs;

@@ -25,8 +25,8 @@ struct growth change_objects(const struct change *change)
 
 struct growth change_bytes(const struct change *change)
 {
-	return (struct growth){change->before ? cache_bytes(change->before) : 0,
-			       change->after ? cache_bytes(change->after) : 0};
+	return (struct growth){change->before ? change->before->slab_bytes : 0,
+			       change->after ? change->after->slab_bytes : 0};
 }
 
 bool change_is_same(const struct change *change)

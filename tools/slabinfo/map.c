@@ -2,9 +2,8 @@
 /*
  * --map: a picture of all slabs. A cache is a box, and a slab is a cell in it. The more
  * objects a slab has, the stronger is the colour of its cell; pale cells are memory that is
- * taken from the system and not used. Cells are grouped: the slabs of each CPU, those on the
- * nodes' partial lists, full ones, and those of debugging. The outline has the colour of the
- * state.
+ * taken from the system and not used. Cells are grouped: partial slabs, full and empty ones, and
+ * those of debugging, of each node. The outline has the colour of the state.
  *
  * Cells shrink as their number grows, and from CELLS_MAX on a cell stands for several
  * neighbours, so that the pictures stay readable and small. Caches with many slabs come
@@ -46,13 +45,13 @@
 static const struct svg_style style = {
 	".o0{fill:#fff}.o1{fill:#f4f5d3}.o2{fill:#dcefc4}.o3{fill:#b5debc}.o4{fill:#85cbbb}\n"
 	".o5{fill:#55b3bf}.o6{fill:#3495bd}.o7{fill:#2672ad}.o8{fill:#24509a}.o9{fill:#1b2c63}\n"
-	".s0{stroke:#d8341c}.s1{stroke:#e69f00}.s2{stroke:#3f86e0}.s3{stroke:#009e73}\n"
-	".s4{stroke:#b04fa0}.s5{stroke:#8a939c}.s6{stroke:#8c6a3f}\n"
-	".k{stroke-width:1.5}.k .s0{stroke-width:2.5}.n{stroke:none}\n"
+	".s0{stroke:#3f86e0}.s1{stroke:#009e73}.s2{stroke:#e69f00}.s3{stroke:#b04fa0}\n"
+	".s4{stroke:#8a939c}.s5{stroke:#8c6a3f}\n"
+	".k{stroke-width:1.5}.n{stroke:none}\n"
 	".n .o0,.n .o1{stroke:#b9c2ca;stroke-width:.5}\n",
 	".o0{fill:#14181c}.o1{fill:#2c2f4a}.o2{fill:#323d66}.o3{fill:#2f5480}.o4{fill:#2b6d8e}\n"
 	".o5{fill:#2f8790}.o6{fill:#43a286}.o7{fill:#76bc6d}.o8{fill:#b7d157}.o9{fill:#fbe66a}\n"
-	".s5{stroke:#a4afba}.s6{stroke:#c39a63}.n .o0,.n .o1{stroke:#55606b}\n",
+	".s4{stroke:#a4afba}.s5{stroke:#c39a63}.n .o0,.n .o1{stroke:#55606b}\n",
 };
 
 /* A box that is drawn but not placed yet. */
@@ -78,25 +77,15 @@ static unsigned level_of(const struct slab_info *slab)
 	return 1 + (unsigned)((double)slab->used / (double)slab->room * (LEVELS - 2));
 }
 
-static bool is_owned(const struct slab_info *slab)
-{
-	return slab->state == STATE_CURRENT || slab->state == STATE_CPU;
-}
-
 static void draw_cell(FILE *out, const struct slab_info *slab, double x, double y, double pitch)
 {
 	double size = pitch >= OUTLINED ? pitch - 4 : pitch - 1;
 
-	fprintf(out, "<path class=\"o%u", level_of(slab));
-	if (slab->state == STATE_CURRENT && pitch >= OUTLINED)
-		fputs(" s0", out);
-	fprintf(out, "\" d=\"M%g %gh%gv%gh-%gz\"><title>0x%" PRIx64 ": ", x, y, size, size, size,
-		slab->address);
+	fprintf(out, "<path class=\"o%u\" d=\"M%g %gh%gv%gh-%gz\"><title>0x%" PRIx64 ": ",
+		level_of(slab), x, y, size, size, size, slab->address);
 	if (slab->slabs > 1)
 		fprintf(out, "%u slabs, ", slab->slabs);
 	fprintf(out, "%" PRIu64 " of %" PRIu64, slab->used, slab->room);
-	if (slab->cpu >= 0)
-		fprintf(out, ", CPU %d", slab->cpu);
 	if (slab->debug_flags[0]) {
 		fputs(", ", out);
 		svg_escape(out, slab->debug_flags);
@@ -120,9 +109,7 @@ static double choose_pitch(size_t cells, double width, double tall)
 
 static void group_name(char text[64], const struct slab_info *slab, bool nodes)
 {
-	if (is_owned(slab))
-		snprintf(text, 64, "CPU %d", slab->cpu);
-	else if (nodes)
+	if (nodes)
 		snprintf(text, 64, "%s, node %d", state_name(slab->state), slab->node);
 	else
 		snprintf(text, 64, "%s", state_name(slab->state));
@@ -170,8 +157,7 @@ static void draw_group(struct flow *flow, const struct slab_info *slabs, size_t 
 		"d=\"M1.5 1v10\"/><text x=\"8\" y=\"10\" class=\"h3\">%s <tspan class=\"dim\">%s"
 		"</tspan></text>\n<g class=\"%s s%d\">\n",
 		PADDING + flow->x, HEAD + flow->y, (int)slabs->state, name, numbers,
-		flow->pitch >= OUTLINED ? "k" : "n",
-		is_owned(slabs) ? STATE_CPU : (int)slabs->state);
+		flow->pitch >= OUTLINED ? "k" : "n", (int)slabs->state);
 	for (size_t i = 0; i < count; i++) {
 		const size_t row = i / in_row, column = i % in_row;
 
@@ -210,11 +196,11 @@ static void draw_head(struct section *section, const struct cache *cache,
 	svg_fit(name, (right - PADDING - USED_WIDTH) / 1.15, 14);
 	svg_text(svg, PADDING, 23, "h2 b", "%s", name);
 	svg_text(svg, right, 23, "h2 e", "%" PRIu64 " %% used",
-		 percent(cache_used_bytes(cache), cache_bytes(cache)));
+		 percent(cache_used_bytes(cache), cache->slab_bytes));
 	svg_text(svg, PADDING, 41, "h3 dim",
 		 "%" PRIu64 " bytes, %" PRIu64 " in a new slab · %" PRIu64 " slab%s, %s · %s lost",
 		 cache->object_size, cache->objects_per_slab, cache->slabs, plural(cache->slabs),
-		 size_text(bytes, cache_bytes(cache)), size_text(lost, cache_loss(cache)));
+		 size_text(bytes, cache->slab_bytes), size_text(lost, cache_loss(cache)));
 	if (occupancy->total > occupancy->count && neighbours == 1)
 		snprintf(part, sizeof(part), "the first %zu of %" PRIu64 " slabs", occupancy->count,
 			 occupancy->total);
@@ -283,9 +269,8 @@ static double draw_ramp(struct svg *svg, double x, double y)
 
 static void draw_legend(struct svg *svg, double x, double y)
 {
-	static const char *const names[STATES] = {
-		"current slab of a CPU", "owned by a CPU", "partial list",  "full",
-		"with debugging",        "legacy",         "guarded object"};
+	static const char *const names[STATES] = {"partial",        "full",   "empty",
+						  "with debugging", "legacy", "guarded object"};
 
 	x = draw_ramp(svg, x, y);
 	for (size_t i = 0; i < STATES; i++) {
@@ -304,7 +289,7 @@ static void draw_title(struct svg *svg, const struct process *process, const str
 	time_t now = time(NULL);
 
 	for (size_t i = 0; i < model->count; i++) {
-		total += cache_bytes(&model->caches[i]);
+		total += model->caches[i].slab_bytes;
 		lost += cache_loss(&model->caches[i]);
 		slabs += model->caches[i].slabs;
 	}

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const state_names[STATES] = {"current", "cpu",    "partial", "full",
+static const char *const state_names[STATES] = {"partial", "full",   "empty",
 						"debug",   "legacy", "guarded"};
 
 /* The columns of a row (docs/control.md). */
-enum { ADDRESS, USED, ROOM, STATE, CPU, NODE, DEBUG_FLAGS, COLUMNS };
+enum { ADDRESS, USED, ROOM, STATE, NODE, DEBUG_FLAGS, COLUMNS };
 
 const char *state_name(enum slab_state state)
 {
@@ -41,7 +41,6 @@ static bool load_row(struct slab_info *slab, struct json_object *row)
 	slab->address = json_object_get_uint64(cells[ADDRESS]);
 	slab->used = json_object_get_uint64(cells[USED]);
 	slab->room = json_object_get_uint64(cells[ROOM]);
-	slab->cpu = json_object_get_int(cells[CPU]);
 	slab->node = json_object_get_int(cells[NODE]);
 	slab->slabs = 1;
 	debug_flags = json_object_get_string(cells[DEBUG_FLAGS]);
@@ -50,21 +49,12 @@ static bool load_row(struct slab_info *slab, struct json_object *row)
 	return load_state(slab, json_object_get_string(cells[STATE]));
 }
 
-static bool is_owned(const struct slab_info *slab)
-{
-	return slab->state == STATE_CURRENT || slab->state == STATE_CPU;
-}
-
-/* Groups are numbered by state, and those of one state by CPU or node. */
+/* Groups are numbered by state, and those of one state by node. */
 static int compare_groups(const struct slab_info *a, const struct slab_info *b)
 {
-	unsigned state_a = is_owned(a) ? STATE_CURRENT : a->state;
-	unsigned state_b = is_owned(b) ? STATE_CURRENT : b->state;
-	int place_a = is_owned(a) ? a->cpu : a->node, place_b = is_owned(b) ? b->cpu : b->node;
-
-	if (state_a != state_b)
-		return state_a < state_b ? -1 : 1;
-	return (place_a > place_b) - (place_a < place_b);
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
 }
 
 static int compare_slabs(const void *left, const void *right)
@@ -72,8 +62,6 @@ static int compare_slabs(const void *left, const void *right)
 	const struct slab_info *a = left, *b = right;
 	int order = compare_groups(a, b);
 
-	if (!order && a->state != b->state)
-		order = a->state < b->state ? -1 : 1;
 	return order ? order : (a->address > b->address) - (a->address < b->address);
 }
 

@@ -7,10 +7,9 @@
 #include "model.h"
 
 enum slab_state {
-	STATE_CURRENT, /* a CPU allocates from it */
-	STATE_CPU,     /* on a CPU's partial list, or full and owned */
 	STATE_PARTIAL,
 	STATE_FULL,
+	STATE_EMPTY,
 	STATE_DEBUG,
 	STATE_LEGACY,
 	STATE_GUARDED,
@@ -25,7 +24,6 @@ struct slab_info {
 	uint64_t address; /* of the first */
 	uint64_t used, room;
 	enum slab_state state;
-	int cpu; /* the owner, -1: none */
 	int node;
 	unsigned slabs;
 	char debug_flags[8]; /* empty: none */
@@ -38,9 +36,9 @@ struct occupancy {
 };
 
 /*
- * occupancy_take: query the slabs of a cache, sorted by group: those of each CPU
- * with its current one first, then by state and node; by address in a group. False
- * after an error message by fail(); otherwise the caller frees *occupancy.
+ * occupancy_take: query the slabs of a cache, sorted by group, which is by state and node;
+ * by address in a group. False after an error message by fail(); otherwise the caller frees
+ * *occupancy.
  */
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name);
 void occupancy_free(struct occupancy *occupancy);

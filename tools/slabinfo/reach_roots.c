@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Roots. libslab's own memory is left out: its descriptors have the address of every slab, LIFOs have
+ * Roots. libslab's own memory is left out: its descriptors have the address of every slab, arrays have
  * those of objects that were freed, and objects themselves are searched only when they are reached. The
  * handles of caches stay in, since a cache keeps the pointer for its constructor.
  */

@@ -94,7 +94,7 @@ static void show_progress(const struct record *record, const struct model *model
 		return;
 	for (size_t i = 0; i < model->count; i++) {
 		objects += model->caches[i].objects;
-		bytes += cache_bytes(&model->caches[i]);
+		bytes += model->caches[i].slab_bytes;
 	}
 	fprintf(stderr, "\r%zu sample%s, %zu caches, %s objects, %s in slabs\033[K",
 		record->samples, plural(record->samples), model->count,

@@ -123,7 +123,7 @@ static struct json_object *make_cache(const struct cache *cache)
 	model_add_number(json, "total_objects", cache->total_objects);
 	model_add_number(json, "slabs", cache->slabs);
 	model_add_number(json, "partial", cache->partial);
-	model_add_number(json, "bytes", cache_bytes(cache));
+	model_add_number(json, "bytes", cache->slab_bytes);
 	model_add_number(json, "used", cache_used_bytes(cache));
 	model_add_number(json, "populated", model_number(cache->json, "populated"));
 	return json;

@@ -64,17 +64,17 @@ static void print_sizes(const struct cache *cache)
 	puts("\nSizes (bytes)     Slabs              Debug                Memory\n"
 	     "------------------------------------------------------------------------");
 	print_row("Object ", cache->object_size, "Total  ", cache->slabs, "Sanity Checks",
-		  on_off(cache, SLAB_CONSISTENCY_CHECKS), "Total", cache_bytes(cache));
+		  on_off(cache, SLAB_CONSISTENCY_CHECKS), "Total", cache->slab_bytes);
 	print_row("SlabObj", cache->slab_size, "Full   ", cache->full, "Redzoning    ",
 		  on_off(cache, SLAB_RED_ZONE), "Used ", cache_used_bytes(cache));
 	print_row("SlabSiz", cache_slab_bytes(cache), "Partial", cache->partial, "Poisoning    ",
 		  on_off(cache, SLAB_POISON), "Loss ", cache_loss(cache));
-	print_row("Loss   ", minus(cache->slab_size, cache->object_size), "CpuSlab",
-		  cache->cpu_slabs, "Tracking     ", on_off(cache, SLAB_STORE_USER), "Lalig",
+	print_row("Loss   ", minus(cache->slab_size, cache->object_size), "Empty  ", cache->empty,
+		  "Tracking     ", on_off(cache, SLAB_STORE_USER), "Lalig",
 		  minus(cache->slab_size, cache->object_size) * cache->objects);
 	print_row("Align  ", cache->align, "Objects", objects, "Tracing      ",
 		  on_off(cache, SLAB_TRACE), "Lpadd",
-		  minus(cache_bytes(cache), cache->total_objects * cache->slab_size));
+		  minus(cache->slab_bytes, cache->total_objects * cache->slab_size));
 }
 
 static void print_debugging(const struct cache *cache)
@@ -88,14 +88,14 @@ static void print_debugging(const struct cache *cache)
 		puts("Off");
 }
 
-/* What can be changed while the process runs (--set). */
+/* What can be changed while the process runs (--set), and what CPUs hold. */
 static void print_limits(const struct options *options, const struct cache *cache)
 {
 	const uint64_t limit = model_number(cache->json, "limit");
 	char text[SIZE_TEXT];
 
-	printf("Min partial: %" PRIu64 "   Cpu partial: %" PRIu64 "   Limit: %s\n",
-	       model_number(cache->json, "min_partial"), model_number(cache->json, "cpu_partial"),
+	printf("Min partial: %" PRIu64 "   Cpu objects: %" PRIu64 "   Limit: %s\n",
+	       model_number(cache->json, "min_partial"), cache->cpu_objects,
 	       limit ? size_shown(options, text, limit) : "Off");
 }
 
@@ -115,7 +115,7 @@ static void print_cell(int width, const struct cache *cache, const char *event)
 }
 
 /* Per cent of the allocations, or frees, that left the fast path. Some events happen
- * otherwise, too (slabs are put on a list when CPUs are flushed): what is more than all
+ * otherwise, too (slabs are released when arrays are closed): what is more than all
  * is no part of them. */
 static void print_share(const struct cache *cache, const char *event, const char *all)
 {
@@ -125,21 +125,16 @@ static void print_share(const struct cache *cache, const char *event, const char
 		printf(" %3s", "-");
 }
 
-/*
- * The kernel's rows. Two that it names alike stand for something else in detail:
- * slabs enter and leave a CPU's partial list by their first free on it and by an
- * allocation that found nothing else; and objects that go back to other CPUs' slabs
- * go together, so that there are batches of them instead of frozen slabs.
- */
+/* Objects move between the arrays of CPUs, magazines and slabs, half an array at a time. */
 static void print_counters(const struct cache *cache)
 {
 	static const struct counter rows[] = {
 		{"Slowpath", "alloc_slowpath", "free_slowpath"},
 		{"Page Alloc", "alloc_slab", "free_slab"},
-		{"Add partial", NULL, "free_add_partial"},
-		{"Remove partial", "alloc_from_node", NULL},
-		{"Cpu partial list", "alloc_from_partial", "free_own"},
-		{"RemoteObj/Batches", "free_remote_batch", "free_remote"},
+		{"Refill/Flush", "alloc_refill", "free_flush"},
+		{"Magazines", "alloc_magazine", "free_magazine"},
+		{"OtherShard/Node", "alloc_other_shard", "free_other_node"},
+		{"Node mismatch", "alloc_node_mismatch", NULL},
 	};
 
 	puts("\nSlab Perf Counter       Alloc     Free %Al %Fr\n"
@@ -152,8 +147,8 @@ static void print_counters(const struct cache *cache)
 		print_share(cache, rows[i].free, "free_slowpath");
 		putchar('\n');
 	}
-	printf("%-20s", "Flushes");
-	print_cell(8, cache, "flush");
+	printf("%-20s", "Arrays closed");
+	print_cell(8, cache, "arrays_closed");
 	putchar('\n');
 }
 
@@ -171,32 +166,6 @@ static void print_rate(const struct options *options, const struct cache *cache)
 		printf("%-20s %8s in a second (%" PRIu64 " counted in %.1f %s)\n", "Allocations",
 		       count_shown(options, text, rate), counted,
 		       (double)us / (seconds ? 1e6 : 1e3), seconds ? "s" : "ms");
-}
-
-/* How CPUs went on when their slab had no free object left. */
-static void print_deactivation(const struct cache *cache)
-{
-	static const char *const rows[][2] = {
-		{"Slab full", "deactivate_full"},
-		{"Refilled from foreign frees", "alloc_refill"},
-		{"Node mismatch", "alloc_node_mismatch"},
-		{"Cpu partial list drained", "cpu_partial_drain"},
-		{"Handed to another CPU", "handed_off"},
-	};
-	const size_t count = sizeof(rows) / sizeof(rows[0]);
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < count; i++)
-		total += model_event(cache, rows[i][1]);
-	if (!total)
-		return;
-	puts("\nSlab Deactivation             Occurrences %\n"
-	     "--------------------------------------------------");
-	for (size_t i = 0; i < count; i++) {
-		printf("%-29s", rows[i][0]);
-		print_cell(11, cache, rows[i][1]);
-		printf(" %3" PRIu64 "%%\n", percent(model_event(cache, rows[i][1]), total));
-	}
 }
 
 struct memory_row {
@@ -245,7 +214,6 @@ void view_report(const struct options *options, const struct model *model)
 		numa_report(options, cache);
 		print_counters(cache);
 		print_rate(options, cache);
-		print_deactivation(cache);
 		print_memory(cache);
 	}
 }

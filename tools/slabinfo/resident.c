@@ -113,7 +113,7 @@ static bool count_regions(struct resident *resident, struct process *process)
 
 	snprintf(name, sizeof(name), "/proc/%d/pagemap", process->pid);
 	resident->pagemap = answer ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-	/* A process always has slots. */
+	/* A process always has arrays. */
 	resident->failed = resident->pagemap < 0 || !model_length(regions);
 	for (size_t i = 0; i < model_length(regions) && !resident->failed; i++) {
 		struct json_object *row = json_object_array_get_idx(regions, i);

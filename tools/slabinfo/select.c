@@ -121,7 +121,7 @@ void select_first(const struct options *options, struct model *model)
 
 uint64_t cache_loss(const struct cache *cache)
 {
-	uint64_t bytes = cache_bytes(cache), used = cache_used_bytes(cache);
+	uint64_t bytes = cache->slab_bytes, used = cache_used_bytes(cache);
 
 	return bytes > used ? bytes - used : 0;
 }
@@ -165,7 +165,7 @@ static int compare(const void *left, const void *right, void *arg)
 	int result = 0;
 
 	if (options->order == ORDER_SIZE)
-		result = compare_numbers(cache_bytes(a), cache_bytes(b));
+		result = compare_numbers(a->slab_bytes, b->slab_bytes);
 	else if (options->order == ORDER_LOSS)
 		result = compare_numbers(cache_loss(a), cache_loss(b));
 	else if (options->order == ORDER_PARTIAL)

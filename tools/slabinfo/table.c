@@ -111,18 +111,16 @@ static void print_sizes(const struct options *options, const struct cache *cache
 {
 	const bool loss = options->order == ORDER_LOSS;
 	char space[SIZE_TEXT], slabs[72], flags[16];
-	/* The two counts come from different moments of a running process. */
-	uint64_t others = cache->slabs > cache->cpu_slabs ? cache->slabs - cache->cpu_slabs : 0;
 
-	snprintf(slabs, sizeof(slabs), "%" PRIu64 "/%" PRIu64 "/%" PRIu64, others, cache->partial,
-		 cache->cpu_slabs);
+	snprintf(slabs, sizeof(slabs), "%" PRIu64 "/%" PRIu64 "/%" PRIu64, cache->slabs,
+		 cache->partial, cache_cpu_slabs(cache));
 	flag_letters(flags, cache);
 	printf("%-21s %8" PRIu64 " %7" PRIu64 " %15s %14s %4" PRIu64 " %1" PRIu64 " %3" PRIu64
 	       " %3" PRIu64 "%s%s\n",
 	       cache->name, cache->objects, cache->object_size,
-	       size_shown(options, space, loss ? cache_loss(cache) : cache_bytes(cache)), slabs,
+	       size_shown(options, space, loss ? cache_loss(cache) : cache->slab_bytes), slabs,
 	       cache->objects_per_slab, cache->order, percent(cache->partial, cache->slabs),
-	       percent(cache_used_bytes(cache), cache_bytes(cache)), *flags ? " " : "", flags);
+	       percent(cache_used_bytes(cache), cache->slab_bytes), *flags ? " " : "", flags);
 }
 
 static void print_activity(const struct options *options, const struct cache *cache)
@@ -174,18 +172,18 @@ uint64_t print_parts(const struct options *options, const char *title,
 	return sum;
 }
 
-/* Parts of resident memory. Pages of large allocations and of slots that were never
+/* Parts of resident memory. Pages of large allocations and of arrays that were never
  * touched are not resident, but libslab does not know which: the sum is an upper bound. */
 void view_memory(const struct options *options, const struct model *model)
 {
 	struct json_object *process = model_member(model->document, "process");
-	const uint64_t slots = model_number(process, "slot_bytes");
+	const uint64_t arrays = model_number(process, "array_bytes");
 	const struct memory_part parts[] = {
 		{": slabs", model_number(process, "populated_bytes")},
 		{", free slabs", model_number(process, "cached_bytes")},
 		{", large", model_number(process, "large_bytes")},
-		{", heads+stacks+links", minus(model_number(process, "metadata_bytes"), slots)},
-		{", slots", slots},
+		{", heads+maps", minus(model_number(process, "metadata_bytes"), arrays)},
+		{", arrays", arrays},
 	};
 
 	putchar('\n');

@@ -31,7 +31,7 @@ static const struct {
 	[COLUMN_LOST] = {"LOST", "bytes lost", 7, false},
 	[COLUMN_SLABS] = {"SLABS", "slabs", 5, false},
 	[COLUMN_PARTIAL] = {"PART", "partial slabs", 5, false},
-	[COLUMN_CPU] = {"CPU", "slabs of CPUs", 4, false},
+	[COLUMN_CPU] = {"CPU", "slabs of free objects of CPUs", 4, false},
 	[COLUMN_ALLOC] = {"ALLOC/s", "allocations", 7, false},
 	[COLUMN_FREE] = {"FREE/s", "frees", 6, false},
 	[COLUMN_SLOW] = {"SLOW/s", "slow allocations", 6, false},
@@ -95,11 +95,11 @@ static double value_of(const struct top_row *row, enum column column)
 	case COLUMN_SIZE:
 		return (double)cache->object_size;
 	case COLUMN_SPACE:
-		return (double)cache_bytes(cache);
+		return (double)cache->slab_bytes;
 	case COLUMN_USE:
-		return share(cache_used_bytes(cache), cache_bytes(cache));
+		return share(cache_used_bytes(cache), cache->slab_bytes);
 	case COLUMN_LOSS:
-		return share(cache_loss(cache), cache_bytes(cache));
+		return share(cache_loss(cache), cache->slab_bytes);
 	case COLUMN_LOST:
 		return (double)cache_loss(cache);
 	case COLUMN_SLABS:
@@ -107,7 +107,7 @@ static double value_of(const struct top_row *row, enum column column)
 	case COLUMN_PARTIAL:
 		return (double)cache->partial;
 	case COLUMN_CPU:
-		return (double)cache->cpu_slabs;
+		return (double)cache_cpu_slabs(cache);
 	case COLUMN_ALLOC:
 		return row->alloc;
 	case COLUMN_FREE:

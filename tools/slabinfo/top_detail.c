@@ -15,7 +15,7 @@
 #define MAP_ROWS_MIN 4
 #define MAP_ROWS_MAX 100
 #define LABEL_WIDTH 9
-#define LEGEND_ROWS 4 /* states, owners, scale */
+#define LEGEND_ROWS 3 /* states, scale */
 #define EVENT_ROWS 4
 
 struct sheet {
@@ -63,6 +63,7 @@ static void draw_objects(struct sheet *sheet)
 	start_line(sheet, "Objects");
 	add(sheet, STYLE_PLAIN, "%" PRIu64 " in use", cache->objects);
 	add(sheet, STYLE_PLAIN, "room for %" PRIu64, cache->total_objects);
+	add(sheet, STYLE_PLAIN, "%" PRIu64 " held by CPUs", cache->cpu_objects);
 	add(sheet, STYLE_PLAIN, "%" PRIu64 " bytes each, %" PRIu64 " apart", cache->object_size,
 	    cache->slab_size);
 	end_line(sheet);
@@ -74,12 +75,12 @@ static void draw_space(struct sheet *sheet)
 	char text[NUMBER_TEXT];
 
 	start_line(sheet, "Space");
-	add(sheet, STYLE_PLAIN, "%s", size_shown(&sheet->top->options, text, cache_bytes(cache)));
+	add(sheet, STYLE_PLAIN, "%s", size_shown(&sheet->top->options, text, cache->slab_bytes));
 	add(sheet, STYLE_PLAIN, "in use %s",
 	    size_shown(&sheet->top->options, text, cache_used_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "lost %s (%" PRIu64 "%%)",
 	    size_shown(&sheet->top->options, text, cache_loss(cache)),
-	    percent(cache_loss(cache), cache_bytes(cache)));
+	    percent(cache_loss(cache), cache->slab_bytes));
 	end_line(sheet);
 }
 
@@ -90,9 +91,9 @@ static void draw_slabs(struct sheet *sheet)
 
 	start_line(sheet, "Slabs");
 	add(sheet, STYLE_PLAIN, "%" PRIu64, cache->slabs);
-	add(sheet, STYLE_PLAIN, "of CPUs %" PRIu64, cache->cpu_slabs);
 	add(sheet, STYLE_PLAIN, "partial %" PRIu64, cache->partial);
 	add(sheet, STYLE_PLAIN, "full %" PRIu64, cache->full);
+	add(sheet, STYLE_PLAIN, "empty %" PRIu64, cache->empty);
 	add(sheet, STYLE_PLAIN, "next %s",
 	    size_shown(&sheet->top->options, text, cache_slab_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "for %" PRIu64 " objects", cache->objects_per_slab);

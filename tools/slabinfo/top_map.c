@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs are in the order of occupancy.h: those of CPU 0 with its current slab first, those of
- * CPU 1, …, then for each node those on its partial list, the full ones and the others. The
- * shade shows how much of a slab is in use; the colour, and the letter if there is room,
+ * Slabs are in the order of occupancy.h: the partial ones, the full ones, the empty ones and the
+ * others. The shade shows how much of a slab is in use; the colour, and the letter if there is room,
  * show its state.
  */
 #include "top_map.h"
@@ -12,17 +11,16 @@
 #include <string.h>
 
 static const char state_letters[STATES] = {
-	[STATE_CURRENT] = 'C', [STATE_CPU] = 'c',    [STATE_PARTIAL] = 'p', [STATE_FULL] = 'F',
+	[STATE_PARTIAL] = 'p', [STATE_FULL] = 'F',   [STATE_EMPTY] = 'e',
 	[STATE_DEBUG] = 'D',   [STATE_LEGACY] = 'l', [STATE_GUARDED] = 'G',
 };
 
 static enum style state_style(enum slab_state state)
 {
 	static const enum style styles[STATES] = {
-		[STATE_CURRENT] = STYLE_SLAB_CURRENT, [STATE_CPU] = STYLE_SLAB_CPU,
 		[STATE_PARTIAL] = STYLE_SLAB_PARTIAL, [STATE_FULL] = STYLE_SLAB_FULL,
-		[STATE_DEBUG] = STYLE_SLAB_DEBUG,     [STATE_LEGACY] = STYLE_SLAB_LEGACY,
-		[STATE_GUARDED] = STYLE_SLAB_GUARDED,
+		[STATE_EMPTY] = STYLE_SLAB_EMPTY,     [STATE_DEBUG] = STYLE_SLAB_DEBUG,
+		[STATE_LEGACY] = STYLE_SLAB_LEGACY,   [STATE_GUARDED] = STYLE_SLAB_GUARDED,
 	};
 
 	return styles[state];
@@ -62,20 +60,6 @@ static int draw_states(const struct occupancy *occupancy, const struct map_form 
 	picture_flow(picture, &row, &column, 0, STYLE_FAINT, "%s",
 		     form->utf8 ? "· empty ░▒▓ █ full" : "0 empty ... 9 full");
 	return row + 1;
-}
-
-/* The groups of CPUs come first. */
-static int draw_owners(const struct occupancy *occupancy, struct picture *picture, int row)
-{
-	int column = 0;
-	size_t i = 0, count;
-
-	for (; i < occupancy->count && occupancy->slabs[i].cpu >= 0; i += count) {
-		count = occupancy_group(occupancy, i);
-		picture_add(picture, row, &column, STYLE_PLAIN, "CPU %d: %zu",
-			    occupancy->slabs[i].cpu, count);
-	}
-	return column ? row + 1 : row;
 }
 
 /* --- Places */
@@ -147,7 +131,6 @@ int map_draw(const struct occupancy *occupancy, const struct map_form *form,
 	struct occupancy fitting;
 
 	row = draw_states(occupancy, form, picture, row);
-	row = draw_owners(occupancy, picture, row);
 	if (!fit(occupancy, places, &fitting))
 		return row;
 	row = draw_scale(occupancy, &fitting, picture, row);

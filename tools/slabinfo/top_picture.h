@@ -21,10 +21,9 @@ enum style {
 	STYLE_HEAD,        /* titles of columns */
 	STYLE_SORTED,      /* the title of the column that orders the rows */
 	STYLE_SELECTED,    /* the chosen row */
-	STYLE_SLAB_CURRENT, /* slabs by their state (occupancy.h) */
-	STYLE_SLAB_CPU,
-	STYLE_SLAB_PARTIAL,
+	STYLE_SLAB_PARTIAL, /* slabs by their state (occupancy.h) */
 	STYLE_SLAB_FULL,
+	STYLE_SLAB_EMPTY,
 	STYLE_SLAB_DEBUG,
 	STYLE_SLAB_LEGACY,
 	STYLE_SLAB_GUARDED,

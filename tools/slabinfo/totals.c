@@ -62,9 +62,15 @@ static uint64_t loss_of(uint64_t memory, uint64_t used)
 	return memory > used ? memory - used : 0;
 }
 
+/* What CPUs hold counts as allocated in partial slabs, but is no object of the program. */
+static uint64_t partial_objects(const struct cache *cache)
+{
+	return cache->objects_partial < cache->objects ? cache->objects_partial : cache->objects;
+}
+
 static void add_cache(struct totals *totals, const struct cache *cache)
 {
-	uint64_t memory = cache_bytes(cache), used = cache_used_bytes(cache);
+	uint64_t memory = cache->slab_bytes, used = cache_used_bytes(cache);
 	struct figure *row = totals->row;
 
 	totals->caches++;
@@ -77,8 +83,8 @@ static void add_cache(struct totals *totals, const struct cache *cache)
 	add(&row[SLABS], cache->slabs, 1);
 	add(&row[PARTIAL_SLABS], cache->partial, 1);
 	add(&row[PARTIAL_SLABS_PERCENT], percent(cache->partial, cache->slabs), 1);
-	add(&row[PARTIAL_OBJECTS], cache->objects_partial, 1);
-	add(&row[PARTIAL_OBJECTS_PERCENT], percent(cache->objects_partial, cache->objects), 1);
+	add(&row[PARTIAL_OBJECTS], partial_objects(cache), 1);
+	add(&row[PARTIAL_OBJECTS_PERCENT], percent(partial_objects(cache), cache->objects), 1);
 	add(&row[MEMORY], memory, 1);
 	add(&row[USED], used, 1);
 	add(&row[LOSS], loss_of(memory, used), 1);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64, the same six as for x86-64. arch/x86_64/rseq.h explains how
+ * Restartable sequences for aarch64, the same five as for x86-64. arch/x86_64/rseq.h explains how
  * a sequence works.
  *
- * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar before
- * the words that it guards: the owner before the height, and closed before the word of the remote
- * batch. (pseudocode.h defines the words.)
- *
- * rseq_pop, rseq_push and rseq_pop_current need no such load. Only sections on this CPU make the
- * limit of its LIFO other than 0, or install its current slab, and these sections load closed with
- * ldar. So everything that was done to the slot and the LIFO while they were closed is visible to
- * later sections here. A revoking thread sets the limit to 0 and takes the current slab, then
- * fences, and only then takes objects. The fence ends each section that has loaded anything before.
+ * The CPU reorders loads. No sequence needs an order but that of addresses: the user's pointer leads
+ * to the count, and the count to the objects. Only sections of this CPU write the array, until it is
+ * closed. What a thread stored in a closed array is visible to each section that reads the
+ * pointer which was set after that. The commits of push and put are releases, so that a thread
+ * that reads the count of another CPU also sees the entries.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/aarch64/rseq.h directly; include rseq.h of cpu_cache"
@@ -21,16 +17,14 @@
 
 #include "sequence.h"
 
-static inline char *rseq_area(long rseq)
+static inline char *rseq_area(long rseq_offset)
 {
-	return (char *)__builtin_thread_pointer() + rseq;
+	return (char *)__builtin_thread_pointer() + rseq_offset;
 }
 
-/* pop: the newest object of the LIFO. An empty LIFO has count - 1 above its limit.
- *
- * Not an asm goto: gcc 12 loses the output of one on the way to a label. obj is NULL after a
+/* Not an asm goto: gcc 12 loses the output of one on the way to a label. obj is NULL after a
  * miss. */
-static inline __attribute__((always_inline)) bool rseq_pop(char *const *lifos, long rseq,
+static inline __attribute__((always_inline)) bool rseq_pop(char *const *arrays, long rseq_offset,
 							   void **ret_obj)
 {
 	void *obj;
@@ -40,61 +34,51 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *lifos, l
 		RSEQ_DESCRIPTOR
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
 		RSEQ_BEGIN
-		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[lifos], x16, lsl #17\n\t"
+		RSEQ_ARRAY
 		"ldr x14, [x16]\n\t"                /* count */
 		INJECT_ASM(0)
-		"ldr x17, [x16, %[limit]]\n\t"
+		"cbz x14, 4f\n\t"
 		"sub x14, x14, #1\n\t"
-		"cmp x14, x17\n\t"
-		"b.hs 4f\n\t"
 		"add x15, x16, x14, lsl #3\n\t"
-		"ldr %[obj], [x15, %[objs]]\n\t"
+		"ldr %[obj], [x15, #16]\n\t"
 		INJECT_ASM(8)
 		"str x14, [x16]\n\t"
 		"2: b 9f\n\t"
-		".inst 0xd428bc00\n\t"
+		RSEQ_SIGNATURE
 		"4: mov %[obj], #0\n\t"
 		"9:\n\t"
 		: [obj] "=&r"(obj)
-		: [lifos] "r"(*lifos), [area] "r"(rseq_area(rseq)),
-		  [limit] "i"(offsetof(struct cpu_lifo, limit)),
-		  [objs] "i"(offsetof(struct cpu_lifo, obj))
+		: [arrays] "r"(arrays), [area] "r"(rseq_area(rseq_offset))
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER);
 	/* clang-format on */
 	*ret_obj = obj;
 	return obj != NULL;
 }
 
-/* push: put any object on the LIFO. In an empty LIFO the comparison with the newest reads the
- * limit. */
-static inline __attribute__((always_inline)) bool rseq_push(char *const *lifos, void *obj,
-							    long rseq)
+/* In an empty array the comparison with the newest reads the limit. */
+static inline __attribute__((always_inline)) bool rseq_push(char *const *arrays, void *obj,
+							    long rseq_offset)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[lifos], x16, lsl #17\n\t"
+		RSEQ_ARRAY
 		INJECT_ASM(3)
-		"ldr x17, [x16]\n\t"                /* count */
-		"ldr x14, [x16, %[limit]]\n\t"
+		"ldp x17, x14, [x16]\n\t"           /* count, limit */
 		"cmp x17, x14\n\t"
 		"b.hs %l[miss]\n\t"
 		"add x15, x16, x17, lsl #3\n\t"
-		"ldr x14, [x15, %[objs] - 8]\n\t"   /* newest */
+		"ldr x14, [x15, #8]\n\t"            /* newest */
 		"cmp x14, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
-		"str %[obj], [x15, %[objs]]\n\t"
+		"str %[obj], [x15, #16]\n\t"
 		"add x17, x17, #1\n\t"
 		INJECT_ASM(9)
 		"stlr x17, [x16]\n\t"
 		RSEQ_END(miss)
 		:
-		: [lifos] "r"(*lifos), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
-		  [limit] "i"(offsetof(struct cpu_lifo, limit)),
-		  [objs] "i"(offsetof(struct cpu_lifo, obj))
+		: [arrays] "r"(arrays), [obj] "r"(obj), [area] "r"(rseq_area(rseq_offset))
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -103,62 +87,89 @@ miss:
 	return false;
 }
 
-static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
+static inline bool rseq_take(char *const *arrays, size_t n, void **objs, long rseq_offset)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
-		RSEQ_DESCRIPTOR RSEQ_EXIT(moved) RSEQ_EXIT(miss)
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"ldr w16, [%[area], #4]\n\t"
-		"ldr w17, [%[op], %[cpu]]\n\t"
-		"cmp w16, w17\n\t"
-		"b.ne %l[moved]\n\t"
-		".irp i, 0, 8, 16, 24\n\t"
-		"ldr x16, [%[op], %[check] + \\i]\n\t"
-		"ldar x16, [x16]\n\t"
-		"ldr x17, [%[op], %[expect] + \\i]\n\t"
-		"cmp x16, x17\n\t"
-		"b.ne %l[miss]\n\t"
-		".endr\n\t"
-		"ldr w17, [%[op], %[count]]\n\t"
-		"ldr x14, [%[op], %[from]]\n\t"
-		"ldr x15, [%[op], %[to]]\n\t"
-		"lsl x17, x17, #1\n\t"              /* bytes */
-		"b 6f\n\t"
-		"5: sub x17, x17, #8\n\t"
-		"ldr x16, [x14, x17]\n\t"
-		"str x16, [x15, x17]\n\t"
-		"6: cmp x17, #8\n\t"
-		"b.hs 5b\n\t"
-		"b 8f\n\t"
-		"7: sub x17, x17, #2\n\t"
-		"ldrh w16, [x14, x17]\n\t"
-		"strh w16, [x15, x17]\n\t"
-		"8: cbnz x17, 7b\n\t"
-		"ldr x16, [%[op], %[value]]\n\t"
-		"ldr x16, [x16]\n\t"
-		"ldr x17, [%[op], %[target]]\n\t"
-		INJECT_ASM(6)
-		"stlr x16, [x17]\n\t"
-		RSEQ_END(moved)
+		RSEQ_ARRAY
+		"ldr x13, [x16]\n\t"                /* count */
+		"subs x13, x13, %[n]\n\t"
+		"b.lo %l[miss]\n\t"
+		"add x14, x16, x13, lsl #3\n\t"
+		"add x14, x14, #16\n\t"
+		"mov x15, %[objs]\n\t"
+		RSEQ_COPY
+		INJECT_ASM(1)
+		"str x13, [x16]\n\t"
+		RSEQ_END(miss)
 		:
-		: [op] "r"(op), [area] "r"(rseq_area(rseq)),
-		  [cpu] "i"(offsetof(struct rseq_op, cpu)),
-		  [check] "i"(offsetof(struct rseq_op, check)),
-		  [expect] "i"(offsetof(struct rseq_op, expect)),
-		  [count] "i"(offsetof(struct rseq_op, count)),
-		  [from] "i"(offsetof(struct rseq_op, from)),
-		  [to] "i"(offsetof(struct rseq_op, to)),
-		  [value] "i"(offsetof(struct rseq_op, value)),
-		  [target] "i"(offsetof(struct rseq_op, target))
-		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
-		: moved, miss);
+		: [arrays] "r"(arrays), [objs] "r"(objs), [n] "r"(n),
+		  [area] "r"(rseq_area(rseq_offset))
+		: "x10", "x11", "x13", "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: miss);
 	/* clang-format on */
-	return CPU_DONE;
+	return true;
 miss:
-	return CPU_MISS;
-moved:
-	return CPU_MOVED;
+	return false;
 }
 
-#include "second.h"
+static inline bool rseq_put(char *const *arrays, size_t n, void *const *objs, long rseq_offset)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		RSEQ_ARRAY
+		"ldp x13, x14, [x16]\n\t"           /* count, limit */
+		"add x15, x16, x13, lsl #3\n\t"
+		"add x15, x15, #16\n\t"
+		"add x13, x13, %[n]\n\t"
+		"cmp x13, x14\n\t"
+		"b.hi %l[miss]\n\t"
+		"mov x14, %[objs]\n\t"
+		RSEQ_COPY
+		INJECT_ASM(5)
+		"stlr x13, [x16]\n\t"
+		RSEQ_END(miss)
+		:
+		: [arrays] "r"(arrays), [objs] "r"(objs), [n] "r"(n),
+		  [area] "r"(rseq_area(rseq_offset))
+		: "x10", "x11", "x13", "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
+/* It commits a word that nobody reads. */
+static inline bool rseq_is_newest(char *const *arrays, const void *obj, long rseq_offset)
+{
+	uint64_t scratch;
+
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(no)
+		RSEQ_BEGIN
+		RSEQ_ARRAY
+		"ldr x17, [x16]\n\t"                /* count */
+		"cbz x17, %l[no]\n\t"
+		"add x15, x16, x17, lsl #3\n\t"
+		"ldr x14, [x15, #8]\n\t"            /* newest */
+		"cmp x14, %[obj]\n\t"
+		"b.ne %l[no]\n\t"
+		INJECT_ASM(6)
+		"str x17, [%[scratch]]\n\t"
+		RSEQ_END(no)
+		:
+		: [arrays] "r"(arrays), [obj] "r"(obj), [area] "r"(rseq_area(rseq_offset)),
+		  [scratch] "r"(&scratch)
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: no);
+	/* clang-format on */
+	return true;
+no:
+	return false;
+}

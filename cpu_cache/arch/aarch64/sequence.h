@@ -31,10 +31,30 @@
 	"str x16, [%[area], #8]\n\t"                                                               \
 	"1:\n\t"
 
+/* The array of this CPU: x16 leads to its count, behind which lie limit and objects. */
+#define RSEQ_ARRAY                                                                                 \
+	"ldr x17, [%[arrays]]\n\t"                                                                 \
+	"ldrsw x16, [%[area], #4]\n\t"                                                             \
+	"add x16, x17, x16, lsl #17\n\t"
+
+/* Copy n words from x14 to x15. */
+#define RSEQ_COPY                                                                                  \
+	"mov x17, %[n]\n\t"                                                                        \
+	"b 6f\n\t"                                                                                 \
+	"5: ldp x10, x11, [x14], #16\n\t"                                                          \
+	"stp x10, x11, [x15], #16\n\t"                                                             \
+	"sub x17, x17, #2\n\t"                                                                     \
+	"6: cmp x17, #2\n\t"                                                                       \
+	"b.hs 5b\n\t"                                                                              \
+	"cbz x17, 7f\n\t"                                                                          \
+	"ldr x10, [x14]\n\t"                                                                       \
+	"str x10, [x15]\n\t"                                                                       \
+	"7:\n\t"
+
+#define RSEQ_SIGNATURE ".inst 0xd428bc00\n\t"
+
 #define RSEQ_END(label)                                                                            \
-	"2:\n\tb 9f\n\t"                                                                           \
-	".inst 0xd428bc00\n\t"                                                                     \
-	"4: b %l[" #label "]\n\t"                                                                  \
+	"2:\n\tb 9f\n\t" RSEQ_SIGNATURE "4: b %l[" #label "]\n\t"                                  \
 	"9:\n\t"
 
 #endif /* CPU_CACHE_SEQUENCE_H */

@@ -37,14 +37,14 @@ static inline enum trap_access trap_access(const ucontext_t *context)
 	return syndrome & TRAP_WRITE_BIT ? TRAP_WRITE : TRAP_READ;
 }
 
-/* If a load of fixup.h faulted: let the thread resume with `slab`. */
-static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
+/* If the load of fixup_equals() faulted: let the thread resume with 0. */
+static inline bool trap_fix_up(ucontext_t *context)
 {
 	uintptr_t resume = fixup_find((uintptr_t)trap_pc(context));
 
 	if (!resume)
 		return false;
-	context->uc_mcontext.regs[2] = (uintptr_t)slab;
+	context->uc_mcontext.regs[2] = 0;
 	context->uc_mcontext.pc = resume;
 	return true;
 }

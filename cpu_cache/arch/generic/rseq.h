@@ -6,42 +6,38 @@
 
 #define RSEQ_ARCH 0
 
-static inline bool rseq_pop(char *const *lifos, long rseq, void **ret_obj)
+static inline bool rseq_pop(char *const *arrays, long rseq_offset, void **ret_obj)
 {
-	(void)lifos;
-	(void)rseq;
+	(void)arrays;
+	(void)rseq_offset;
 	(void)ret_obj;
 	return false;
 }
 
-static inline bool rseq_push(char *const *lifos, void *obj, long rseq)
+static inline bool rseq_push(char *const *arrays, void *obj, long rseq_offset)
 {
-	(void)lifos;
+	(void)arrays;
 	(void)obj;
-	(void)rseq;
+	(void)rseq_offset;
 	return false;
 }
 
-static inline bool rseq_pop_current(char *const *slots, long rseq, void **ret_obj)
+static inline bool rseq_take(char *const *arrays, size_t n, void **objs, long rseq_offset)
 {
-	return rseq_pop(slots, rseq, ret_obj);
+	(void)n;
+	(void)objs;
+	return rseq_push(arrays, NULL, rseq_offset);
 }
 
-static inline bool rseq_push_owned(struct cpu_slab *slab, void *obj, long rseq)
+static inline bool rseq_put(char *const *arrays, size_t n, void *const *objs, long rseq_offset)
 {
-	(void)slab;
-	return rseq_push(NULL, obj, rseq);
+	(void)n;
+	(void)objs;
+	return rseq_push(arrays, NULL, rseq_offset);
 }
 
-static inline bool rseq_batch_add(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
+static inline bool rseq_is_newest(char *const *arrays, const void *obj, long rseq_offset)
 {
-	(void)slab;
-	return rseq_push(slots, obj, rseq);
-}
-
-static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
-{
-	(void)op;
-	(void)rseq;
-	return CPU_MOVED;
+	(void)obj;
+	return rseq_push(arrays, NULL, rseq_offset);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For machines on which nothing is known of a fault but its address. The loads of fixup.h are plain
- * loads here. */
+/* For machines on which nothing is known of a fault but its address. The load of fixup.h is plain
+ * here. */
 #ifndef CPU_CACHE_TRAP_H
 #error "never include arch/generic/trap.h directly; include trap.h of cpu_cache"
 #endif
@@ -17,10 +17,9 @@ static inline enum trap_access trap_access(const ucontext_t *context)
 	return TRAP_ACCESS;
 }
 
-static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
+static inline bool trap_fix_up(ucontext_t *context)
 {
 	(void)context;
-	(void)slab;
 	return false;
 }
 

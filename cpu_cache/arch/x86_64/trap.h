@@ -16,14 +16,16 @@ static inline enum trap_access trap_access(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_ERR] & TRAP_ERROR_WRITE ? TRAP_WRITE : TRAP_READ;
 }
 
-/* If a load of fixup.h faulted: let the thread resume with `slab`. */
-static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
+#define TRAP_ZERO_FLAG 0x40 /* what fixup_equals() reads */
+
+/* If the load of fixup_equals() faulted: let the thread resume with "not equal". */
+static inline bool trap_fix_up(ucontext_t *context)
 {
 	uintptr_t resume = fixup_find((uintptr_t)trap_pc(context));
 
 	if (!resume)
 		return false;
-	context->uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)slab;
+	context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_ZERO_FLAG;
 	context->uc_mcontext.gregs[REG_RIP] = (greg_t)resume;
 	return true;
 }

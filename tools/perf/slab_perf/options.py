@@ -43,14 +43,14 @@ def add_output(parser, meaning):
 
 def add_stat(commands):
     parser = commands.add_parser(
-        "stat", help="per cache: misses of the fast path, latencies, remote frees, slabs")
+        "stat", help="per cache: misses of the fast path, latencies, slabs")
     add_target(parser)
     parser.set_defaults(run=stat.run)
 
 
 def add_record(commands):
     parser = commands.add_parser(
-        "record", help="record call sites, CPUs and remote frees to a file")
+        "record", help="record call sites and CPUs to a file")
     add_target(parser)
     add_output(parser, f"default {DEFAULT_FILE}")
     parser.set_defaults(run=record.run, output=DEFAULT_FILE)

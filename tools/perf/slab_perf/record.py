@@ -10,7 +10,7 @@ import os
 from . import bpf, symbols
 from .failure import Failure
 
-FORMAT = "slab-perf 1"
+FORMAT = "slab-perf 2"
 
 SITE = "[arg2, cpu, str(arg0)]"
 BLOCKS = [
@@ -21,9 +21,6 @@ BLOCKS = [
      f"@ns{SITE} = sum(nsecs - @begin[tid, arg1]); delete(@begin[tid, arg1]);"),
     ("alloc_failed", "", f"@failed{SITE} = count();"),
     ("free_slow", "", f"@frees{SITE} = count();"),
-    ("free_remote", "",
-     "@batches[(int32)arg4, cpu, str(arg0)] = count(); "
-     "@objects[(int32)arg4, cpu, str(arg0)] = sum(arg3);"),
 ]
 
 
@@ -52,7 +49,6 @@ def recording(target, seconds, maps):
         "seconds": round(seconds, 3),
         "allocations": merge(maps, ("misses", "slow", "failed", "ns"), 4, names.get),
         "frees": merge(maps, ("frees",), 1, names.get),
-        "remote": merge(maps, ("batches", "objects"), 2, lambda owner: max(owner, -1)),
     }
 
 

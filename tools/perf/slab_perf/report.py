@@ -7,11 +7,11 @@ from .failure import Failure
 from .record import FORMAT
 
 TABLES = ("cache", "caller", "cpu")
-LISTS = {"allocations": 7, "frees": 4, "remote": 5}
+LISTS = {"allocations": 7, "frees": 4}
 
 
 def _is_row(row, length):
-    """[cache, call site or owner, CPU, counts…]"""
+    """[cache, call site, CPU, counts…]"""
     return (isinstance(row, list) and len(row) == length and isinstance(row[0], str) and
             isinstance(row[1], (str, int)) and all(isinstance(n, int) for n in row[2:]))
 
@@ -60,19 +60,9 @@ def most_first(sums):
 
 
 def show_cache(data):
-    remote = {}
-    for cache, _, _, batches, objects in data["remote"]:
-        total = remote.setdefault(cache, [0, 0])
-        total[0] += batches
-        total[1] += objects
     sums = by(data, lambda row: row[0])
-    for cache in remote:
-        sums.setdefault(cache, [0] * 5)
-    rows = []
-    for cache, counts in most_first(sums):
-        batches, objects = remote.get(cache, (0, 0))
-        rows.append([cache, *columns(counts), objects, objects / batches if batches else None])
-    table.show(["cache", *HEAD, "remote", "per batch"], rows)
+    table.show(["cache", *HEAD],
+               [[cache, *columns(counts)] for cache, counts in most_first(sums)])
 
 
 def show_caller(data):
@@ -81,23 +71,9 @@ def show_caller(data):
                [[site, cache, *columns(counts)] for (site, cache), counts in most_first(sums)])
 
 
-def matrix(data):
-    """{(owner, CPU): objects} of all caches; owner -1: no CPU."""
-    sums = {}
-    for _, owner, cpu, _, objects in data["remote"]:
-        sums[owner, cpu] = sums.get((owner, cpu), 0) + objects
-    return sums
-
-
 def show_cpu(data):
     sums = by(data, lambda row: row[2])
     table.show(["CPU", *HEAD], [[str(cpu), *columns(sums[cpu])] for cpu in sorted(sums)])
-    objects = matrix(data)
-    owners = sorted({owner for owner, _ in objects})
-    print("\nRemote frees: objects by the CPU that freed (row) and the CPU that owned the slab")
-    table.show(["freed on CPU", *(f"owner {o}" if o >= 0 else "no owner" for o in owners)],
-               [[str(cpu), *(objects.get((owner, cpu), 0) for owner in owners)]
-                for cpu in sorted({cpu for _, cpu in objects})])
 
 
 def run(options):

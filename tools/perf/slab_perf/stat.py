@@ -32,15 +32,13 @@ BLOCKS = [
     ("large_alloc_end", "arg1 == 0", f"@alloc_failed[{LARGE}] = count();"),
     ("large_free", "", f"@free_slow[{LARGE}] = count();"),
     ("free_slow", "", "@free_slow[str(arg0)] = count();"),
-    ("free_remote", "", "@batches[str(arg0)] = count(); @remote[str(arg0)] = sum(arg3);"),
     ("slab_new", "", "@slab_new[str(arg0)] = count();"),
     ("slab_free", "", "@slab_free[str(arg0)] = count();"),
 ]
-COUNTS = ("alloc_miss", "alloc_slow", "alloc_failed", "free_slow", "remote", "batches",
-          "slab_new", "slab_free")
+COUNTS = ("alloc_miss", "alloc_slow", "alloc_failed", "free_slow", "slab_new", "slab_free")
 PERCENTILES = (50, 90, 99, 100)
 HEAD = ["cache", "alloc miss", "slow", "failed", *(f"p{p} us" for p in PERCENTILES[:-1]), "max us",
-        "free slow", "remote", "per batch", "slabs new", "freed"]
+        "free slow", "slabs new", "freed"]
 
 
 def bucket_end(bucket):
@@ -78,7 +76,6 @@ def rows(maps):
         found.append([
             cache, n["alloc_miss"], n["alloc_slow"], n["alloc_failed"],
             *(percentile(latency.get(cache, {}), p) for p in PERCENTILES), n["free_slow"],
-            n["remote"], n["remote"] / n["batches"] if n["batches"] else None,
             n["slab_new"], n["slab_free"]])
     return sorted(found, key=lambda row: (-row[1] - row[2] - row[8], row[0]))
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The arithmetic of bit maps. */
+#ifndef SLAB_BASE_BITS_H
+#define SLAB_BASE_BITS_H
+
+#include <stdint.h>
+
+/* The number of set bits: __builtin_popcountll() may be a function call. */
+static inline unsigned bits_count(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* The n lowest bits; n is 0 to 64. */
+static inline uint64_t bits_low(unsigned n)
+{
+	return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+}
+
+#endif /* SLAB_BASE_BITS_H */

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Returning free objects to their slabs: setting bits.
+ *
+ * The objects of one call may be of any slabs of the cache. The thread locks the shard of the first one
+ * and sets the bits of all objects that are of this shard; the others stay for the next round.
+ * Neighbours are found before their bits are set, so that a run of them takes one operation for each
+ * word.
+ */
+#include "core/shard.h"
+
+#include "base/bits.h"
+#include "core/debug_record.h"
+#include "core/upcalls.h"
+#include "inject.h"
+#include "pages/idle.h"
+
+/* Flushes of caches with more slabs fetch descriptors ahead. */
+#define SLABS_IN_CACHE 256u
+/* Objects so far apart at most are looked at together. */
+#define NEAR_OBJECTS 32u
+
+struct put {
+	struct slab_cache *cache;
+	struct shard *shard; /* locked */
+	uint64_t reciprocal;
+	size_t size;
+	struct put_bad *bad;
+	uint64_t done; /* number of bits set */
+};
+
+static void add_bad(struct put *put, void *obj, unsigned what)
+{
+	struct put_bad *bad = put->bad;
+
+	if (bad->n == PUT_BAD_MAX)
+		return;
+	bad->bad[bad->n].obj = obj;
+	bad->bad[bad->n++].what = what;
+}
+
+static SLAB_SLOWPATH void add_twice(struct put *put, const struct slab *slab, unsigned word,
+				    uint64_t twice)
+{
+	for (; twice; twice &= twice - 1)
+		add_bad(put,
+			slab->base + (word * 64 + (unsigned)__builtin_ctzll(twice)) * put->size,
+			PUT_FREE_ALREADY);
+}
+
+/* The slab of an object is not of the locked shard. true: keep the object for a later round. */
+static SLAB_SLOWPATH bool is_elsewhere(struct put *put, const struct slab *slab, void *obj)
+{
+	const struct shard *shard = __atomic_load_n(&slab->shard, __ATOMIC_RELAXED);
+
+	if (shard && shard_is_of(shard, put->cache))
+		return true;
+	add_bad(put, obj, PUT_FREE_ALREADY);
+	return false;
+}
+
+/* Set bits of one word, which are no bits beyond the slab's objects. */
+static inline void set_bits(struct put *put, struct slab *slab, unsigned word, uint64_t bits,
+			    unsigned n)
+{
+	const uint64_t map = slab->map[word];
+
+	if (SLAB_UNLIKELY(map & bits)) {
+		add_twice(put, slab, word, map & bits);
+		n -= bits_count(map & bits);
+	}
+	__atomic_store_n(&slab->map[word], map | bits, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->free, (uint16_t)(slab->free + n), __ATOMIC_RELAXED);
+	put->done += n;
+}
+
+static void set_run(struct put *put, struct slab *slab, unsigned index, unsigned left)
+{
+	while (left) {
+		const unsigned bit = index % 64, n = 64 - bit < left ? 64 - bit : left;
+
+		set_bits(put, slab, index / 64, bits_low(n) << bit, n);
+		index += n;
+		left -= n;
+	}
+}
+
+/* The number of objects at the start of objs[] with this distance from one to the next. */
+static unsigned run_length(unsigned n, void *const *objs, ptrdiff_t step)
+{
+	const char *expect = (const char *)objs[0] + step;
+	unsigned k = 1;
+
+	for (; k + 4 <= n; k += 4, expect += 4 * step) {
+		const uintptr_t differs =
+			((uintptr_t)objs[k] ^ (uintptr_t)expect) |
+			((uintptr_t)objs[k + 1] ^ (uintptr_t)(expect + step)) |
+			((uintptr_t)objs[k + 2] ^ (uintptr_t)(expect + 2 * step)) |
+			((uintptr_t)objs[k + 3] ^ (uintptr_t)(expect + 3 * step));
+
+		if (differs)
+			break;
+	}
+	for (; k < n && objs[k] == expect; k++)
+		expect += step;
+	return k;
+}
+
+/* Set the bits of the objects at the start of p[] that are of the same word as the first one. Returns
+ * their number. */
+static unsigned put_word(struct put *put, struct slab *slab, unsigned index, unsigned n,
+			 void *const *p)
+{
+	const unsigned word = index / 64;
+	const char *base = slab->base + (size_t)word * 64 * put->size;
+	const unsigned in_use =
+		slab->initialized - word * 64 < 64 ? slab->initialized - word * 64 : 64;
+	uint64_t bits = UINT64_C(1) << index % 64;
+	unsigned k = 1;
+
+	for (; k < n && (size_t)((char *)p[k] - base) < in_use * put->size; k++) {
+		bool starts;
+		const uint64_t bit =
+			UINT64_C(1)
+			<< slab_index_at(put->reciprocal, (size_t)((char *)p[k] - base), &starts);
+
+		if (!starts || bits & bit)
+			break; /* the next call finds out */
+		bits |= bit;
+	}
+	set_bits(put, slab, word, bits, k);
+	return k;
+}
+
+/* The second object may be a neighbour of the first one, which is the slab's object `index`. */
+static unsigned put_near(struct put *put, struct slab *slab, unsigned index, unsigned n,
+			 void *const *p)
+{
+	const ptrdiff_t size = (ptrdiff_t)put->size, step = (char *)p[1] - (char *)p[0];
+	unsigned k;
+
+	if (step != size && step != -size)
+		return put_word(put, slab, index, n, p);
+	k = run_length(n, p, step);
+	if (step > 0 && k > slab->initialized - index)
+		k = slab->initialized - index;
+	if (step < 0 && k > index + 1)
+		k = index + 1;
+	set_run(put, slab, step > 0 ? index : index + 1 - k, k);
+	return k;
+}
+
+/* Put the first object of p[], and others that are near it. Returns their number; *ret_keep: it is of
+ * another shard. */
+static inline unsigned put_some(struct put *put, unsigned n, void *const *p, bool *ret_keep)
+{
+	char *obj = p[0];
+	struct slab *slab = slab_of(obj);
+	const size_t apart = (size_t)((char *)p[1] - obj) + NEAR_OBJECTS * put->size;
+	unsigned index, k = 1;
+	bool starts;
+
+	*ret_keep = false;
+	if (SLAB_UNLIKELY(__atomic_load_n(&slab->shard, __ATOMIC_RELAXED) != put->shard)) {
+		*ret_keep = is_elsewhere(put, slab, obj);
+		return 1;
+	}
+	index = slab_index_at(put->reciprocal, (size_t)(obj - slab->base), &starts);
+	if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized)) {
+		add_bad(put, obj, PUT_NO_OBJECT);
+		return 1;
+	}
+	if (n > 1 && apart < 2 * NEAR_OBJECTS * put->size)
+		k = put_near(put, slab, index, n, p);
+	else
+		set_bits(put, slab, index / 64, UINT64_C(1) << index % 64, 1);
+	if (SLAB_UNLIKELY(slab->free >= slab->up))
+		slab_relist(put->shard, slab);
+	return k;
+}
+
+/* With the lock: put the objects of this shard. The others stay, at the start of objs[]; returns their
+ * number. */
+static unsigned put_round(struct put *put, unsigned n, void **objs)
+{
+	unsigned kept = 0, k;
+	bool keep;
+
+	for (unsigned i = 0; i < n; i += k) {
+		k = put_some(put, n - i, objs + i, &keep);
+		if (SLAB_UNLIKELY(keep))
+			objs[kept++] = objs[i];
+	}
+	objs[kept] = NULL;
+	return kept;
+}
+
+/* The shard of the first object; any one if that is no object, since put_round() reports it. */
+static struct shard *shard_of_first(const struct slab_cache *cache, void *const *objs)
+{
+	struct shard *shard = __atomic_load_n(&slab_of(objs[0])->shard, __ATOMIC_RELAXED);
+
+	return shard && shard_is_of(shard, cache) ? shard : cache->shard;
+}
+
+static void fetch_ahead(const struct slab_cache *cache, unsigned n, void *const *objs)
+{
+	if (n < 2 || cache_count_slabs(cache) <= SLABS_IN_CACHE)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(slab_of(objs[i]), 1);
+}
+
+void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_bad *ret_bad)
+{
+	struct put put = {.cache = cache,
+			  .reciprocal = cache->reciprocal,
+			  .size = cache->size,
+			  .bad = ret_bad};
+
+	fetch_ahead(cache, n, objs);
+	objs[n] = NULL;
+	while (n) {
+		struct shard *shard = shard_of_first(cache, objs);
+
+		put.shard = shard;
+		put.done = 0;
+		cpu_lock_take(&shard->lock);
+		n = put_round(&put, n, objs);
+		__atomic_store_n(&shard->used, shard->used - put.done, __ATOMIC_RELAXED);
+		cpu_lock_drop(&shard->lock);
+		cpu_inject(CPU_INJECT_SLAB_EMPTY);
+		if (SLAB_UNLIKELY(decay_at_once()))
+			shard_trim(cache, shard);
+	}
+	idle_kick();
+}
+
+uint64_t objects_put_bits(struct slab_cache *cache, struct slab *slab, unsigned word, uint64_t bits)
+{
+	struct shard *shard = shard_lock_of(slab);
+	struct put_bad bad = {0};
+	struct put put = {.cache = cache, .shard = shard, .size = cache->size, .bad = &bad};
+	uint64_t twice;
+
+	if (!shard)
+		return bits;
+	twice = slab->map[word] & bits;
+	set_bits(&put, slab, word, bits, bits_count(bits));
+	__atomic_store_n(&shard->used, shard->used - put.done, __ATOMIC_RELAXED);
+	if (slab->free >= slab->up)
+		slab_relist(shard, slab);
+	cpu_lock_drop(&shard->lock);
+	return twice;
+}
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+SLAB_SLOWPATH void objects_report(struct slab_cache *cache, const struct put_bad *bad,
+				  const void *caller)
+{
+	const struct cache_checks *checks = cache->checks;
+
+	for (unsigned i = 0; i < bad->n; i++) {
+		void *obj = bad->bad[i].obj;
+
+		switch (bad->bad[i].what) {
+		case PUT_FREE_ALREADY:
+			checks->free_already(cache, slab_of(obj), obj, caller);
+			break;
+		case PUT_NO_OBJECT:
+			checks->no_object(cache, obj, caller);
+			break;
+		}
+	}
+}
+
+void objects_free(struct slab_cache *cache, unsigned n, void **objs, const void *caller)
+{
+	struct put_bad bad;
+
+	bad.n = 0;
+	objects_put(cache, n, objs, &bad);
+	if (SLAB_UNLIKELY(bad.n))
+		objects_report(cache, &bad, caller);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* The lists of a shard, its sums, and walks over its slabs. */
+#include "core/shard.h"
+
+#include "base/bits.h"
+#include "base/round.h"
+#include "core/init.h"
+
+SLAB_EARLY unsigned shards_per_node;
+
+size_t cache_shards_offset(void)
+{
+	return round_up(sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node),
+			CPU_CACHELINE);
+}
+
+size_t cache_bytes(void)
+{
+	return cache_shards_offset() + topology_nodes() * shards_per_node * sizeof(struct shard);
+}
+
+struct shard *shards_end(const struct slab_cache *cache)
+{
+	return cache->shard + (size_t)topology_nodes() * shards_per_node;
+}
+
+void shard_init(struct shard *shard, unsigned node, unsigned number)
+{
+	shard->node = (uint8_t)node;
+	shard->number = (uint8_t)number;
+}
+
+struct shard *shard_lock_of(struct slab *slab)
+{
+	struct shard *shard = __atomic_load_n(&slab->shard, __ATOMIC_ACQUIRE), *now;
+
+	for (; shard; shard = now) {
+		cpu_lock_take(&shard->lock);
+		now = __atomic_load_n(&slab->shard, __ATOMIC_RELAXED);
+		if (now == shard)
+			break;
+		cpu_lock_drop(&shard->lock);
+	}
+	return shard;
+}
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+static struct slab **list_of(struct shard *shard, unsigned bucket)
+{
+	return bucket == SLAB_EMPTY ? &shard->empty : &shard->bucket[bucket];
+}
+
+static void count_empties(struct shard *shard, unsigned n)
+{
+	__atomic_store_n(&shard->empties, n, __ATOMIC_RELAXED);
+	if (n < shard->empties_low)
+		shard->empties_low = n;
+}
+
+static void count_partial(struct shard *shard, unsigned n)
+{
+	__atomic_store_n(&shard->partial, n, __ATOMIC_RELAXED);
+}
+
+static void set_buckets(struct shard *shard, uint32_t buckets)
+{
+	__atomic_store_n(&shard->buckets, buckets, __ATOMIC_RELAXED);
+}
+
+static void set_bucket(struct slab *slab, unsigned bucket)
+{
+	__atomic_store_n(&slab->bucket, (uint8_t)bucket, __ATOMIC_RELAXED);
+}
+
+static void unlink_slab(struct shard *shard, struct slab *slab)
+{
+	struct slab **list;
+
+	if (slab->bucket > SLAB_EMPTY)
+		return;
+	list = list_of(shard, slab->bucket);
+	if (shard->cursor == slab)
+		shard->cursor = slab->next;
+	if (slab->prev)
+		slab->prev->next = slab->next;
+	else
+		__atomic_store_n(list, slab->next, __ATOMIC_RELAXED);
+	if (slab->next)
+		slab->next->prev = slab->prev;
+	if (slab->bucket == SLAB_EMPTY) {
+		count_empties(shard, shard->empties - 1);
+		return;
+	}
+	count_partial(shard, shard->partial - 1);
+	if (!*list)
+		set_buckets(shard, shard->buckets & ~(1u << slab->bucket));
+}
+
+static void link_slab(struct shard *shard, struct slab *slab, unsigned bucket)
+{
+	struct slab **list;
+
+	set_bucket(slab, bucket);
+	if (bucket > SLAB_EMPTY)
+		return;
+	list = list_of(shard, bucket);
+	slab->prev = NULL;
+	slab->next = *list;
+	if (slab->next)
+		slab->next->prev = slab;
+	__atomic_store_n(list, slab, __ATOMIC_RELAXED);
+	if (bucket == SLAB_EMPTY) {
+		count_empties(shard, shard->empties + 1);
+		return;
+	}
+	count_partial(shard, shard->partial + 1);
+	set_buckets(shard, shard->buckets | 1u << bucket);
+}
+
+static unsigned bucket_of(const struct slab *slab)
+{
+	const unsigned fresh = slab->objects - slab->initialized;
+
+	if (slab->free == slab->initialized)
+		return SLAB_EMPTY;
+	if (!slab->free && !fresh)
+		return SLAB_FULL;
+	return (slab->free + fresh) * SHARD_BUCKETS / slab->objects;
+}
+
+/* The number of free objects at which a free must list the slab anew. In between a slab stands in the
+ * bucket of a fuller one, until an allocation finds it there. */
+static unsigned up_of(const struct slab *slab, unsigned bucket)
+{
+	if (bucket == SLAB_FULL)
+		return 1;
+	return bucket < SLAB_EMPTY ? slab->initialized : UINT16_MAX;
+}
+
+void slab_put_on(struct shard *shard, struct slab *slab)
+{
+	const bool stays_off = slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	const unsigned bucket = stays_off ? SLAB_OFF : bucket_of(slab);
+
+	link_slab(shard, slab, bucket);
+	slab->up = (uint16_t)up_of(slab, bucket);
+}
+
+bool slab_relist(struct shard *shard, struct slab *slab)
+{
+	const unsigned bucket = bucket_of(slab);
+
+	if (slab->bucket == SLAB_OFF)
+		return false;
+	slab->up = (uint16_t)up_of(slab, bucket);
+	if (bucket == slab->bucket)
+		return false;
+	unlink_slab(shard, slab);
+	link_slab(shard, slab, bucket);
+	return true;
+}
+
+void slab_take_off(struct shard *shard, struct slab *slab)
+{
+	unlink_slab(shard, slab);
+	set_bucket(slab, SLAB_OFF);
+	slab->up = UINT16_MAX;
+	slab->next = slab->prev = NULL;
+}
+
+static void add_sums(struct shard *shard, const struct slab *slab, int sign)
+{
+	const unsigned used = slab->initialized - slab->free;
+
+	__atomic_store_n(&shard->slabs, shard->slabs + (unsigned)sign, __ATOMIC_RELAXED);
+	__atomic_store_n(&shard->room, shard->room + (uint64_t)(sign * slab->objects),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&shard->used, shard->used + (uint64_t)(sign * (long)used),
+			 __ATOMIC_RELAXED);
+}
+
+void shard_add(struct shard *shard, struct slab *slab)
+{
+	add_sums(shard, slab, 1);
+	__atomic_store_n(&slab->shard, shard, __ATOMIC_RELEASE);
+}
+
+void shard_remove(struct shard *shard, struct slab *slab)
+{
+	add_sums(shard, slab, -1);
+	__atomic_store_n(&slab->shard, NULL, __ATOMIC_RELEASE);
+}
+
+void shard_move(struct shard *from, struct shard *to, struct slab *slab)
+{
+	slab_take_off(from, slab);
+	add_sums(from, slab, -1);
+	add_sums(to, slab, 1);
+	__atomic_store_n(&slab->shard, to, __ATOMIC_RELEASE);
+	slab_put_on(to, slab);
+}
+
+/* --- walks ----------------------------------------------------------------------------------- */
+
+struct walk {
+	struct shard *shard;
+	bool (*fn)(struct shard *, struct slab *, void *);
+	void *arg;
+	unsigned piece; /* slabs since the lock was taken */
+};
+
+static bool walk_list(struct walk *walk, unsigned bucket)
+{
+	struct shard *shard = walk->shard;
+	unsigned left =
+		shard->partial + shard->empties; /* slabs that come meanwhile are not visited */
+
+	shard->cursor = *list_of(shard, bucket);
+	while (shard->cursor && left--) {
+		struct slab *slab = shard->cursor;
+
+		shard->cursor = slab->next;
+		if (!walk->fn(shard, slab, walk->arg))
+			return false;
+		if (++walk->piece % WALK_PIECE == 0) {
+			cpu_lock_drop(&shard->lock);
+			cpu_lock_take(&shard->lock);
+			/* The slab at the cursor may have moved to another list. */
+			if (shard->cursor && shard->cursor->bucket != bucket)
+				shard->cursor = NULL;
+		}
+	}
+	return true;
+}
+
+void shard_walk(struct shard *shard, bool (*fn)(struct shard *, struct slab *, void *), void *arg)
+{
+	struct walk walk = {.shard = shard, .fn = fn, .arg = arg};
+
+	cpu_lock_take(&shard->lock);
+	for (unsigned bucket = 0; bucket <= SLAB_EMPTY; bucket++)
+		if (!walk_list(&walk, bucket))
+			break;
+	shard->cursor = NULL;
+	cpu_lock_drop(&shard->lock);
+}
+
+static const char *check_place(const struct slab *slab)
+{
+	if (slab->bucket == SLAB_FULL && bucket_of(slab) != SLAB_FULL)
+		return "a slab with free objects counts as full";
+	if (slab->bucket == SLAB_EMPTY && bucket_of(slab) != SLAB_EMPTY)
+		return "a slab with objects in use is listed as empty";
+	if (slab->bucket < SHARD_BUCKETS && slab->free == slab->initialized)
+		return "an empty slab is listed as partial";
+	return NULL;
+}
+
+const char *slab_check_map(const struct slab *slab)
+{
+	unsigned free = 0;
+
+	if (slab->initialized > slab->objects || slab->bucket > SLAB_OFF)
+		return "the descriptor is damaged";
+	for (unsigned word = 0; word < map_words(slab->objects); word++) {
+		const unsigned first = word * 64;
+		const unsigned n = slab->initialized > first ? slab->initialized - first : 0;
+
+		if (slab->map[word] & ~bits_low(n))
+			return "an object that was never in use is marked as free";
+		free += bits_count(slab->map[word]);
+	}
+	if (free != slab->free)
+		return "the number of free objects is wrong";
+	return check_place(slab);
+}
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+static void add(struct cache_sums *sums, const struct shard *shard)
+{
+	sums->slabs += __atomic_load_n(&shard->slabs, __ATOMIC_RELAXED);
+	sums->partial += __atomic_load_n(&shard->partial, __ATOMIC_RELAXED);
+	sums->empty += __atomic_load_n(&shard->empties, __ATOMIC_RELAXED);
+	sums->room += __atomic_load_n(&shard->room, __ATOMIC_RELAXED);
+	sums->used += __atomic_load_n(&shard->used, __ATOMIC_RELAXED);
+}
+
+void cache_sums(const struct slab_cache *cache, struct cache_sums *ret_sums)
+{
+	*ret_sums = (struct cache_sums){0};
+	shard_each (shard, cache)
+		add(ret_sums, shard);
+}
+
+void node_sums(const struct slab_cache *cache, unsigned node, struct cache_sums *ret_sums)
+{
+	const struct shard *first = shard_at(cache, node, 0);
+
+	*ret_sums = (struct cache_sums){0};
+	for (unsigned i = 0; i < shards_per_node; i++)
+		add(ret_sums, first + i);
+}
+
+uint64_t cache_events(const struct slab_cache *cache, enum slab_event event)
+{
+	uint64_t sum = 0;
+
+	shard_each (shard, cache)
+		sum += __atomic_load_n(&shard->event[event], __ATOMIC_RELAXED);
+	return sum;
+}

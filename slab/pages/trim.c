@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Returning the memory of free units to the OS.
+ *
+ * A thread returns memory without the lock: it makes the units busy before, and free again afterwards.
+ * The child of a fork frees the units that threads of its parent had made busy. The thread blocks
+ * signals meanwhile: otherwise a handler could fork, and in the child this thread would go on
+ * returning the memory of units that the child has given to a slab.
+ *
+ * Where the system uses huge pages always, returning a part of a huge page breaks it up for good. Decay
+ * does that only if at least half of the huge page is free.
+ */
+#include "pages/free_slabs.h"
+#include "base/signals.h"
+#include "pages/account.h"
+#include "pages/huge.h"
+#include "pages/idle.h"
+#include "pages/metadata.h"
+#include "pages/os.h"
+#include "pages/units.h"
+
+#define TRIM_RUNS 16u /* ranges whose memory a thread returns before it locks again */
+#define HUGE_WORDS (HUGE_PAGE / UNIT_BYTES / 64) /* of a segment's map, for a huge page */
+
+struct trim {
+	bool all; /* else only units that are ripe in `epoch` (idle.h) */
+	bool spare_huge;
+	uint32_t epoch;
+	size_t bytes;
+};
+
+/* Are most units around this one, in a huge page, in use? */
+static bool breaks_up(const struct segment *segment, unsigned unit)
+{
+	const unsigned first = unit / 64 / HUGE_WORDS * HUGE_WORDS;
+	unsigned free = 0;
+
+	for (unsigned i = 0; i < HUGE_WORDS; i++)
+		free += (unsigned)__builtin_popcountll(segment->free[first + i]);
+	return free < HUGE_WORDS * 64 / 2;
+}
+
+/* Must the memory of this unit be returned? */
+static bool is_ripe(const struct trim *trim, const struct segment *segment, unsigned unit)
+{
+	const uint16_t age = (uint16_t)(trim->epoch - segment->since[unit]);
+
+	if (!(segment->resident[unit / 64] >> unit % 64 & 1))
+		return false;
+	if (trim->all)
+		return true;
+	return (int16_t)age >= (int16_t)DECAY_EPOCHS &&
+	       !(trim->spare_huge && breaks_up(segment, unit));
+}
+
+/* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on; returns their number. */
+static unsigned take_runs(const struct trim *trim, struct segment *segment, unsigned *unit,
+			  struct units runs[TRIM_RUNS])
+{
+	unsigned u = *unit, n = 0;
+
+	while (u < SEGMENT_UNITS && n < TRIM_RUNS) {
+		struct units *run = &runs[n];
+
+		*run = (struct units){.segment = segment, .first = u};
+		while (u < SEGMENT_UNITS && is_ripe(trim, segment, u))
+			u++;
+		run->n = u - run->first;
+		if (run->n)
+			n++;
+		else
+			u += segment->resident[u / 64] ? 1 : 64 - u % 64;
+	}
+	for (unsigned i = 0; i < n; i++)
+		units_begin_busy(&runs[i]);
+	*unit = u;
+	return n;
+}
+
+/* Return the memory of some runs, from *unit on. */
+static void trim_some(struct trim *trim, struct segment *segment, unsigned *unit)
+{
+	const uint64_t mask = signals_block();
+	struct units runs[TRIM_RUNS];
+	bool done[TRIM_RUNS];
+	unsigned found;
+
+	segment_lock();
+	found = take_runs(trim, segment, unit, runs);
+	segment_unlock();
+	for (unsigned i = 0; i < found; i++)
+		done[i] = os_discard(units_start(&runs[i]), units_bytes(&runs[i]));
+	segment_lock();
+	/* Locked memory stays. The next attempt follows in a decay time. */
+	for (unsigned i = 0; i < found; i++) {
+		units_end_busy(&runs[i], done[i] ? 0 : runs[i].n, decay_epoch() + 1);
+		trim->bytes += done[i] ? units_bytes(&runs[i]) : 0;
+	}
+	segment_unlock();
+	signals_restore(mask);
+}
+
+static void trim_all(struct trim *trim)
+{
+	for (struct segment *s = segment_first(); s; s = s->next)
+		for (unsigned unit = 0;
+		     unit < SEGMENT_UNITS &&
+		     __atomic_load_n(&s->room[UNITS_RESIDENT].orders, __ATOMIC_RELAXED);)
+			trim_some(trim, s, &unit);
+}
+
+size_t segment_trim(void)
+{
+	struct trim all = {.all = true};
+
+	trim_all(&all);
+	metadata_decay(0, true);
+	return all.bytes;
+}
+
+size_t segment_decay(uint32_t epoch)
+{
+	struct trim ripe = {.epoch = epoch, .spare_huge = huge_is_system_always()};
+
+	huge_review();
+	trim_all(&ripe);
+	metadata_decay(epoch, false);
+	return ripe.bytes;
+}
+
+void segment_trim_metadata(void)
+{
+	metadata_decay(0, true);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Refills, flushes and looks at arrays. */
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../support/process.h"
+#include "percpu.h"
+
+extern "C" {
+#include "base/maintenance.h"
+#include "pages/idle.h"
+#include "pages/os.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr unsigned length = 20;
+
+class ArrayTest : public PerCpuTest
+{
+protected:
+	ArrayTest() : PerCpuTest(length) {}
+
+	/* The array is full of these objects, the last one on top. */
+	std::vector<void *> fill_array()
+	{
+		const std::vector<void *> objs = alloc(200);
+
+		slab_cache_shrink(cache_);
+		const std::vector<void *> freed(objs.begin(), objs.begin() + length);
+
+		free(freed);
+		EXPECT_EQ(count(), length);
+		return objs;
+	}
+};
+
+/* A CPU may need only some. */
+TEST_F(ArrayTest, TheFirstRefillTakesObjectsOfOnePage)
+{
+	alloc();
+	EXPECT_EQ(count(), std::min<unsigned>(os_page_size() / 1024, 1 + length / 2) - 1);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 1u);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, ARefillFillsHalfOfIt)
+{
+	do
+		alloc();
+	while (count());
+	alloc();
+	EXPECT_EQ(count(), length / 2);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 2u);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, AllocationsTakeItsNewest)
+{
+	const std::vector<void *> objs = alloc(3);
+
+	free(objs);
+	EXPECT_EQ(alloc(3), (std::vector<void *>{objs[2], objs[1], objs[0]}));
+}
+
+TEST_F(ArrayTest, FreesStayInIt)
+{
+	const std::vector<void *> objs = alloc(30);
+	const std::uint64_t used = used_in_slabs(cache_);
+
+	free(objs[0]);
+	free(objs[1]);
+	EXPECT_EQ(used_in_slabs(cache_), used);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, AFullOneReturnsItsNewerHalfToTheSlabs)
+{
+	const std::vector<void *> objs = fill_array();
+
+	free(objs[length]);
+	EXPECT_EQ(count(), length / 2 + 1);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_FLUSH), 1u);
+	EXPECT_EQ(alloc(), objs[length]);
+	EXPECT_EQ(alloc(), objs[length / 2 - 1]);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, ObjectsThatAnotherCpuAllocatedStayInIt)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	std::vector<void *> objs;
+
+	elsewhere([&] { objs = alloc(5); });
+	free(objs[2]);
+	EXPECT_EQ(alloc(), objs[2]);
+}
+
+TEST_F(ArrayTest, ASecondFreeOfItsNewestIsReportedAtOnce)
+{
+	const report_capture reports;
+	void *obj = alloc();
+
+	free(obj);
+	slab_free(cache_, obj);
+	ASSERT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("already free")) << reports.text();
+	expect_counted();
+}
+
+/* At the latest when it goes back to its slab. */
+TEST_F(ArrayTest, ASecondFreeOfAnotherOneIsReportedByTheFlush)
+{
+	const report_capture reports;
+	const std::vector<void *> objs = alloc(2);
+
+	free(objs);
+	slab_free(cache_, objs[0]);
+	slab_cache_shrink(cache_);
+	EXPECT_EQ(reports.count(), 1u);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, ASecondFreeOfAnObjectThatIsFreeInItsSlabIsReported)
+{
+	const report_capture reports;
+	const std::vector<void *> objs = alloc(20);
+
+	free(objs[3]);
+	slab_cache_shrink(cache_);
+	slab_free(cache_, objs[3]);
+	slab_cache_shrink(cache_);
+	EXPECT_EQ(reports.count(), 1u);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, APointerIntoAnObjectIsReported)
+{
+	const report_capture reports;
+	const std::vector<void *> objs = alloc(2);
+
+	void *volatile inside = static_cast<char *>(objs[0]) + 8;
+
+	slab_free(cache_, inside);
+	slab_cache_shrink(cache_);
+	EXPECT_EQ(reports.count(), 1u);
+	expect_counted();
+}
+
+TEST_F(ArrayTest, AFreeOffTheFastPathDoesTheWorkThatIsDue)
+{
+	static unsigned polls;
+
+	EXPECT_EQ(run_in_child([&] {
+			  static const struct maintenance_driver driver = {[] {}, [] { polls++; }};
+			  const std::vector<void *> objs = fill_array();
+
+			  maintenance_set_driver(&driver);
+			  maintenance_polls = true;
+			  polls = 0;
+			  slab_free(cache_, objs[length]);
+			  return polls ? 0 : 1;
+		  }),
+		  "");
+}
+
+TEST_F(ArrayTest, ABulkAllocationOfWhatTheCpuHoldsTakesThem)
+{
+	void *objs[length];
+
+	alloc();
+	const unsigned before = count();
+	const std::size_t n = slab_alloc_bulk(cache_, SLAB_ALLOC_LOCAL, length, objs);
+
+	held_.insert(held_.end(), objs, objs + n);
+	EXPECT_EQ(n, before);
+	EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(ArrayTest, AnAllocationAtItsLimitGetsWhatCpusHold)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	__atomic_store_n(&cache_->account.limit, std::size_t{1} << cache_->large.shift,
+			 __ATOMIC_RELAXED);
+	elsewhere([&] { alloc(); });
+	for (unsigned i = 1; i < cache_->large.objects; i++)
+		ASSERT_NE(alloc(), nullptr) << i;
+	EXPECT_EQ(slab_alloc(cache_), nullptr);
+}
+
+TEST_F(ArrayTest, TheChildOfAForkAllocatesItsObjects)
+{
+	const std::vector<void *> objs = fill_array();
+
+	EXPECT_EQ(run_in_child([&] {
+			  for (unsigned i = length; i-- > 0;)
+				  if (slab_alloc(cache_) != objs[i])
+					  return 1;
+			  return slab_cache_validate(cache_) ? 2 : 0;
+		  }),
+		  "");
+}
+
+TEST(Array, ACacheIsDestroyedWhileItHoldsObjects)
+{
+	struct slab_cache *cache = slab_cache_create("held", 64, nullptr, SLAB_NO_MERGE);
+
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_GT(arrays_objects(cache), 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST_F(ArrayTest, TheirObjectsAreFreeInTheStatistics)
+{
+	alloc(3);
+	const struct slab_stats stats = stats_of(cache_);
+
+	EXPECT_EQ(stats.objects, 3u);
+	EXPECT_EQ(stats.cpu_objects, count());
+}
+
+/* --- looks ---------------------------------------------------------------------------------- */
+
+TEST_F(ArrayTest, ACpuHoldsObjectsAfterItsFirstAllocation)
+{
+	const auto cpu = static_cast<unsigned>(cpu_);
+
+	EXPECT_FALSE(cpu_holds(cache_, cpu));
+	alloc();
+	EXPECT_TRUE(cpu_holds(cache_, cpu));
+	EXPECT_EQ(arrays_objects(cache_), count());
+	slab_cache_shrink(cache_);
+	EXPECT_FALSE(cpu_holds(cache_, cpu));
+}
+
+TEST_F(ArrayTest, TheTraceChangesWithEachUse)
+{
+	bool holds;
+	const std::uint64_t unused = cpu_use_trace(cache_, &holds);
+
+	EXPECT_FALSE(holds);
+	void *obj = alloc();
+	const std::uint64_t used = cpu_use_trace(cache_, &holds);
+
+	EXPECT_TRUE(holds);
+	EXPECT_NE(used, unused);
+	EXPECT_EQ(cpu_use_trace(cache_, &holds), used);
+	free(obj);
+	EXPECT_NE(cpu_use_trace(cache_, &holds), used);
+}
+
+} /* namespace */
