@@ -84,12 +84,6 @@ bool flush_lock_as(struct slab_cache *cache, enum flush_lock_mode how)
 	return true;
 }
 
-bool flush_lock_yield(struct slab_cache *cache, enum flush_lock_mode how)
-{
-	flush_unlock(cache);
-	return flush_lock_as(cache, how);
-}
-
 /* --- slabs whose pages are returned ------------------------------------------------ */
 
 static void count_purging(struct slab_cache *cache, unsigned n)

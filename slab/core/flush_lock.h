@@ -36,9 +36,6 @@ bool flush_lock_timed(struct slab_cache *cache);
 bool flush_lock_patient(struct slab_cache *cache);
 /* flush_lock() or flush_lock_timed(), as `how` says. */
 bool flush_lock_as(struct slab_cache *cache, enum flush_lock_mode how);
-/* Between two pieces of work: unlock, so that other threads can take the lock, and relock. false:
- * the lock could not be retaken. */
-bool flush_lock_yield(struct slab_cache *cache, enum flush_lock_mode how);
 /* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held.
  * false: the lock could not be taken, and some slabs were not visited. */
 bool flush_each_slab(struct slab_cache *cache, enum flush_lock_mode how,

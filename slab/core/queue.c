@@ -48,16 +48,3 @@ void queue_begin_at(struct slab_queue *queue, struct slab *slab)
 	queue->first = slab;
 	slab->prev = NULL;
 }
-
-void queue_prepend(struct slab_queue *queue, struct slab_queue *front)
-{
-	if (!front->first)
-		return;
-	front->last->next = queue->first;
-	if (queue->first)
-		queue->first->prev = front->last;
-	else
-		queue->last = front->last;
-	queue->first = front->first;
-	front->first = front->last = NULL;
-}

@@ -15,7 +15,5 @@ void queue_remove(struct slab_queue *queue, struct slab *slab);
 /* Rotate the queue: the slab becomes the first, and the slabs before it go to the end, in their
  * order. */
 void queue_begin_at(struct slab_queue *queue, struct slab *slab);
-/* Move all slabs of `front` before those of `queue`. `front` is empty afterwards. */
-void queue_prepend(struct slab_queue *queue, struct slab_queue *front);
 
 #endif /* SLAB_CORE_QUEUE_H */

@@ -19,11 +19,16 @@
 #include <slab/rcu.h>
 #include <slab/slab.h>
 
+#include "../support/array_length.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+
+extern "C" {
+#include "cpu_cache.h"
+}
 
 using namespace slab_test;
 
@@ -203,7 +208,7 @@ TEST_F(KunitTest, test_kfree_rcu_wq_destroy)
 /* --- test_kmalloc_kfree_nolock -------------------------------------------------- */
 
 constexpr std::size_t nolock_size = 64;
-constexpr int nolock_loops = 1000, nolock_objects = 1000;
+constexpr int nolock_loops = 1000, nolock_objects = 1000; /* as many as fit into a long array */
 
 /* The object that passes from handler to handler, and how often they ran. */
 volatile std::sig_atomic_t nolock_calls;
@@ -223,10 +228,10 @@ void allocate_in_handler(int)
 
 /*
  * Only fast paths are async-signal-safe, and only restartable sequences have
- * them: the other engines, and every debug flag, take locks that the
+ * them: the other engines, every debug flag, and a miss take locks that the
  * interrupted code may hold, and the handler would wait for ever. So this is
  * without debug flags and on that engine alone; the cache is warm, its one
- * thread stays on one CPU, and so both always have a slab at hand.
+ * thread stays on one CPU, and the CPU's array has room for all objects.
  */
 TEST_F(KunitTest, test_kmalloc_kfree_nolock)
 {
@@ -242,7 +247,10 @@ TEST_F(KunitTest, test_kmalloc_kfree_nolock)
 			slab_mfree(obj);
 	};
 
+	ASSERT_GT(cpu_array_room(true), nolock_objects + 1u);
+	set_array_length(cache, cpu_array_room(true));
 	pin(0);
+	loop();
 	loop();
 	{
 		interruptions often(5000, allocate_in_handler);
