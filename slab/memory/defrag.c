@@ -220,6 +220,21 @@ void defrag_give_back(struct slab_cache *cache)
 	slab->next = NULL;
 }
 
+static void free_one(struct slab_cache *cache, void *obj)
+{
+	void *objs[2] = {obj};
+
+	objects_free(cache, 1, objs, NULL);
+}
+
+/* A child of fork may lack the object to move to, or a slab that is being released, but not both. */
+static void give_back_room(struct defrag *d)
+{
+	if (d->to)
+		free_one(d->cache, d->to);
+	d->to = NULL;
+}
+
 static unsigned release_empty(struct defrag *d)
 {
 	struct shard *first = shard_at(d->cache, d->node, 0);
@@ -240,6 +255,7 @@ static void list_all(struct defrag *d)
 	list_again(chain);
 	flush_unlock(d->cache);
 	d->waiting = 0;
+	give_back_room(d);
 	d->released += release_empty(d);
 }
 
@@ -306,13 +322,6 @@ static bool take_room(struct defrag *d)
 	return !d->full;
 }
 
-static void free_one(struct slab_cache *cache, void *obj)
-{
-	void *objs[2] = {obj};
-
-	objects_free(cache, 1, objs, NULL);
-}
-
 static void move(struct defrag *d, void *from)
 {
 	const struct slab_cache *cache = d->cache;
@@ -362,8 +371,7 @@ static void defrag_node(struct defrag *d)
 {
 	while (!d->full && find_sparse(d) && visit_found(d))
 		;
-	if (d->to)
-		free_one(d->cache, d->to);
+	give_back_room(d);
 	if (d->waiting && d->waits)
 		rcu_drain(d->cache);
 	list_all(d);
