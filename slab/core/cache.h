@@ -277,6 +277,12 @@ static inline struct shard *shard_at(const struct slab_cache *cache, unsigned no
 size_t cache_bytes(void);
 size_t cache_shards_offset(void);
 
+/* The cache's arrays, which a busy cache exchanges once. */
+static inline char *cache_own_arrays(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE);
+}
+
 /* Count an event. */
 static inline void shard_event(struct shard *shard, enum slab_event event)
 {

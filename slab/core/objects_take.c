@@ -164,9 +164,9 @@ static bool pick_from_best(struct take *take)
 
 	if (!slab)
 		return false;
-	if (SLAB_UNLIKELY(slab->idle_since)) {
+	if (SLAB_UNLIKELY(slab_idle_since(slab))) {
 		slab_set_idle_since(slab, 0);
-		slab->unbacked = 0;
+		__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
 	}
 	pick_bits(take, slab);
 	if (take->want && take->picks < PICKS && slab->initialized < slab->objects) {

@@ -44,7 +44,7 @@ struct debug_lock debug_lock(struct slab_cache *cache, struct slab *slab)
 	struct debug_lock lock = {.shard = shard_lock_of(slab)};
 
 	if (!lock.shard) {
-		lock.node = &cache->node[slab->node].lock;
+		lock.node = &cache->node[__atomic_load_n(&slab->node, __ATOMIC_RELAXED)].lock;
 		pthread_mutex_lock(lock.node);
 	}
 	return lock;

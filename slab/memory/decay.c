@@ -146,7 +146,8 @@ bool decay_is_unused(const struct slab *slab, size_t size, size_t from, size_t e
  * purges. */
 static size_t discard_pages(const struct slab *slab, size_t size)
 {
-	const size_t page = os_page_size(), bytes = slab->populated;
+	const size_t page = os_page_size(),
+		     bytes = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 	size_t from = 0, end, gone = 0;
 
 	for (; from < bytes; from = end) {
@@ -170,11 +171,14 @@ static size_t discard_pages(const struct slab *slab, size_t size)
 static size_t forget_end(struct slab *slab, size_t size, size_t gone)
 {
 	const size_t made = os_pages(slab_initialized(slab) * size);
-	const size_t end = slab->populated;
+	uint32_t end = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 
 	if (made >= end || gone < end - made)
 		return gone;
-	__atomic_store_n(&slab->populated, (uint32_t)made, __ATOMIC_RELAXED);
+	/* A thread that took objects before may populate more just now. */
+	if (!__atomic_compare_exchange_n(&slab->populated, &end, (uint32_t)made, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return gone;
 	return gone - (end - made);
 }
 
@@ -201,19 +205,19 @@ struct visit {
 
 static bool is_purged(const struct slab *slab)
 {
-	return slab->idle_since >= PURGED;
+	return slab_idle_since(slab) >= PURGED;
 }
 
 /* With the shard's lock. */
 static bool is_due(const struct visit *visit, struct slab *slab)
 {
-	if (is_purged(slab) && (uint16_t)slab->idle_since == slab->free)
+	if (is_purged(slab) && (uint16_t)slab_idle_since(slab) == slab->free)
 		return false;
 	if (is_purged(slab))
 		slab_set_idle_since(slab, visit->epoch);
-	else if (!slab->idle_since)
+	else if (!slab_idle_since(slab))
 		slab_set_idle_since(slab, visit->idle_from);
-	return visit->all || decay_is_ripe(slab->idle_since, visit->epoch);
+	return visit->all || decay_is_ripe(slab_idle_since(slab), visit->epoch);
 }
 
 static bool look(struct shard *shard, struct slab *slab, void *arg)
@@ -242,7 +246,7 @@ static size_t give_pages(const struct slab_cache *cache, struct slab *slab)
 	const size_t before = slab_held(slab), gone = discard_pages(slab, cache->size);
 	size_t left;
 
-	if (gone <= slab->unbacked * UNBACKED_BYTES)
+	if (gone <= __atomic_load_n(&slab->unbacked, __ATOMIC_RELAXED) * UNBACKED_BYTES)
 		return 0;
 	left = forget_end(slab, cache->size, gone);
 	__atomic_store_n(&slab->unbacked, (uint16_t)(left / UNBACKED_BYTES), __ATOMIC_RELAXED);
@@ -271,7 +275,7 @@ static void purge_all(struct visit *visit)
 	struct slab *slab = visit->first, *next;
 
 	for (unsigned left = visit->purging; left; left--, slab = next) {
-		next = slab->next;
+		next = left > 1 ? slab->next : NULL; /* others change that of the last one */
 		purge(visit, slab);
 	}
 }
@@ -331,7 +335,7 @@ static bool is_selected(const struct slab_cache *cache, uint32_t now)
  * if an array had one. */
 static bool reset_limits(struct slab_cache *cache)
 {
-	const char *arrays = __atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE);
+	const char *arrays = cache_own_arrays(cache);
 	bool any = false;
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {

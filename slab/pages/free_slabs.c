@@ -145,7 +145,8 @@ static SLAB_SLOWPATH bool provide(enum missing what, const struct request *reque
 /* The slab's memory behind `populated` has holes. */
 static SLAB_SLOWPATH void return_scattered(struct slab *slab)
 {
-	const size_t bytes = slab_bytes(slab), from = slab->populated;
+	const size_t bytes = slab_bytes(slab),
+		     from = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 
 	/* Locked memory stays, and mostly has no holes. */
 	if (!os_discard(slab->base + from, bytes - from))
@@ -235,13 +236,13 @@ void segment_discard_at_once(struct slab *slab)
 void segment_free_slab(struct slab *slab)
 {
 	const struct units units = units_at(slab->base, slab->shift);
-	const uint32_t since = slab->idle_since ? slab->idle_since : decay_epoch() + 1;
+	const uint32_t since = slab_idle_since(slab) ? slab_idle_since(slab) : decay_epoch() + 1;
 	size_t held;
 
 	segment_set_user(slab, NULL);
 	segment_discard_at_once(slab);
 	/* Units count as resident if any of their pages may hold memory. */
-	held = slab_held(slab) ? slab->populated : 0;
+	held = slab_held(slab) ? __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) : 0;
 	units_lead_to(&units, NULL);
 	segment_lock();
 	units_put(&units, (unsigned)((held + UNIT_BYTES - 1) / UNIT_BYTES), since);

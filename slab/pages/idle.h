@@ -50,7 +50,7 @@ uint32_t decay_epoch(void);
  * lock any more. */
 static inline void decay_begin_use(struct slab *slab)
 {
-	if (SLAB_UNLIKELY(slab->idle_since)) {
+	if (SLAB_UNLIKELY(slab_idle_since(slab))) {
 		slab_set_idle_since(slab, 0);
 		__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
 	}

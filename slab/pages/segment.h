@@ -194,7 +194,13 @@ static inline size_t slab_large(const struct slab *slab)
 /* The number of bytes of a slab that hold memory. */
 static inline size_t slab_held(const struct slab *slab)
 {
-	return slab->populated - slab->unbacked * UNBACKED_BYTES;
+	return __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&slab->unbacked, __ATOMIC_RELAXED) * UNBACKED_BYTES;
+}
+
+static inline uint32_t slab_idle_since(const struct slab *slab)
+{
+	return __atomic_load_n(&slab->idle_since, __ATOMIC_RELAXED);
 }
 
 static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)

@@ -104,14 +104,14 @@ unsigned length_miss(struct slab_cache *cache, int cpu)
 {
 	const unsigned least = __atomic_load_n(&cache->array_least, __ATOMIC_RELAXED);
 	const unsigned most = __atomic_load_n(&cache->array_most, __ATOMIC_RELAXED);
-	struct cpu_array *array = cpu_array(cache->own_arrays, cpu);
+	struct cpu_array *array = cpu_array(cache_own_arrays(cache), cpu);
 	uint64_t limit = suggest(cache, array);
 
 	limit = limit < least ? least : limit;
 	limit = limit > most ? most : limit;
 	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache)) {
 		lengthen(cache);
-		array = cpu_array(__atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE), cpu);
+		array = cpu_array(cache_own_arrays(cache), cpu);
 	}
 	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache))
 		limit = cpu_array_room(false);

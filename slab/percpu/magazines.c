@@ -41,7 +41,7 @@ bool magazine_put(struct slab_cache *cache, unsigned node)
 {
 	struct depot *depot = &cache->node[node].depot;
 	const int cpu = cpu_engine->cpu();
-	size_t half = cpu < 0 ? 0 : cpu_array_count(cpu_array(cache->own_arrays, cpu)) / 2;
+	size_t half = cpu < 0 ? 0 : cpu_array_count(cpu_array(cache_own_arrays(cache), cpu)) / 2;
 	bool done = false;
 
 	if (half > MAGAZINE_OBJECTS)

@@ -139,7 +139,7 @@ void *cache_refill(struct slab_cache *cache)
 
 	cpu_seen(cpu);
 	if (cpu >= 0 && !is_closed(cache)) {
-		const bool is_first = !cpu_array_limit(cpu_array(cache->own_arrays, cpu));
+		const bool is_first = !cpu_array_limit(cpu_array(cache_own_arrays(cache), cpu));
 
 		want = refill_size(length_miss(cache, cpu));
 		if (is_first)
@@ -192,7 +192,7 @@ static void flush(struct slab_cache *cache, int cpu, unsigned n)
 /* Half of the array goes away. */
 static void make_room(struct slab_cache *cache, int cpu)
 {
-	const unsigned n = cpu_array_count(cpu_array(cache->own_arrays, cpu));
+	const unsigned n = cpu_array_count(cpu_array(cache_own_arrays(cache), cpu));
 
 	if (magazine_put(cache, node_of(cpu)))
 		cache_event(cache, cpu, SLAB_EVENT_FREE_MAGAZINE);
@@ -208,7 +208,7 @@ static bool push(struct slab_cache *cache, void *obj, int cpu, const void *calle
 	if (result == CPU_MISS) {
 		const unsigned limit = length_miss(cache, cpu);
 
-		if (cpu_array_count(cpu_array(cache->own_arrays, cpu)) >= limit)
+		if (cpu_array_count(cpu_array(cache_own_arrays(cache), cpu)) >= limit)
 			make_room(cache, cpu);
 		result = cpu_engine->push(&cache->arrays, obj);
 	}

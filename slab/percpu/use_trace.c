@@ -5,7 +5,7 @@
 
 static const struct cpu_array *array_of(const struct slab_cache *cache, unsigned cpu)
 {
-	return cpu_array(__atomic_load_n(&cache->own_arrays, __ATOMIC_ACQUIRE), cpu);
+	return cpu_array(cache_own_arrays(cache), cpu);
 }
 
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu)

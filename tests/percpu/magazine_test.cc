@@ -215,7 +215,7 @@ void close_where_a_magazine_is_filled(int point)
 
 	if (point != CPU_INJECT_UNLOCKED || cache->node[0].depot.lock.word == CPU_LOCK_FREE)
 		return;
-	cpu_inject_hook = nullptr;
+	__atomic_store_n(&cpu_inject_hook, nullptr, __ATOMIC_RELAXED);
 	closer = std::thread([cache] {
 		struct put_bad bad = {};
 
@@ -241,9 +241,9 @@ TEST_F(MagazineTest, OneThatIsJustBeingFilledIsDrainedToo)
 	free_some(length);
 	closed_meanwhile = cache_;
 	drained = looked = false;
-	cpu_inject_hook = close_where_a_magazine_is_filled;
+	__atomic_store_n(&cpu_inject_hook, &close_where_a_magazine_is_filled, __ATOMIC_RELAXED);
 	free_some(1);
-	cpu_inject_hook = nullptr;
+	__atomic_store_n(&cpu_inject_hook, nullptr, __ATOMIC_RELAXED);
 	ASSERT_TRUE(closer.joinable());
 	while (!drained)
 		usleep(100);
