@@ -243,8 +243,8 @@ void segment_free_slab(struct slab *slab)
 	segment_discard_at_once(slab);
 	/* Units count as resident if any of their pages may hold memory. */
 	held = slab_held(slab) ? __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) : 0;
-	units_lead_to(&units, NULL);
 	segment_lock();
+	units_lead_to(&units, NULL); /* a fork finds the units either free or led to the slab */
 	units_put(&units, (unsigned)((held + UNIT_BYTES - 1) / UNIT_BYTES), since);
 	metadata_put(slab, since);
 	segment_unlock();
