@@ -3,8 +3,8 @@
  * Object caches of other designs: SLOB (slob.c), SLAB (queued.c), sheaves (sheaf.c). README.md
  * describes them.
  *
- * Functions of each begin with its prefix. They are MT-safe. An allocation returns NULL if there is no
- * memory. An object that is freed twice in a row ends the process.
+ * Functions of each begin with its prefix. They are MT-safe. An allocation returns NULL if there is
+ * no memory. An object that is freed twice in a row ends the process.
  */
 #ifndef BASELINES_BASELINE_H
 #define BASELINES_BASELINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See pages.h. One lock protects the free lists. Blocks are neither split nor joined: the slabs of a
- * program have few orders. */
+/* See pages.h. One lock protects the free lists. Blocks are neither split nor joined: the slabs of
+ * a program have few orders. */
 #include "pages.h"
 
 #include <errno.h>

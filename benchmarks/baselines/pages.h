@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page layer of all three: blocks of 2^order frames of 4 KiB out of one reservation of address
- * space, and free blocks of each order. It is the same for all, so that a comparison shows their designs.
+ * space, and free blocks of each order. It is the same for all, so that a comparison shows their
+ * designs.
  *
  * A frame has a descriptor, as the kernel's struct page. The descriptors lie in an array, so that
  * every address of a block leads to the descriptor of its first frame.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB: a queue of free objects for each CPU, a shared queue, and slabs with colours on three lists.
- * `frame->index` is a slab's freelist; entries from `frame->in_use` on are the free objects.
+ * SLAB: a queue of free objects for each CPU, a shared queue, and slabs with colours on three
+ * lists. `frame->index` is a slab's freelist; entries from `frame->in_use` on are the free objects.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -101,8 +101,8 @@ static void attach(struct sheaf_cache *cache, int cpu, struct sheaf *sheaf)
 		barn_put_or_free(cache, sheaf);
 }
 
-/* For a CPU whose main sheaf is empty: its spare one, one of the barn in exchange for an empty one, or
- * one that is filled from slabs. */
+/* For a CPU whose main sheaf is empty: its spare one, one of the barn in exchange for an empty one,
+ * or one that is filled from slabs. */
 static struct sheaf *get_full(struct sheaf_cache *cache, int cpu)
 {
 	struct sheaf *spare = detach(cache, cpu), *sheaf;
@@ -152,8 +152,8 @@ FASTPATH void *sheaf_alloc(struct sheaf_cache *cache)
 	return alloc_slow(cache);
 }
 
-/* For a CPU whose main sheaf is full: its spare one, an empty one in exchange for the full spare one,
- * or the spare one after its objects went to their slabs. */
+/* For a CPU whose main sheaf is full: its spare one, an empty one in exchange for the full spare
+ * one, or the spare one after its objects went to their slabs. */
 static struct sheaf *get_empty(struct sheaf_cache *cache, int cpu)
 {
 	struct sheaf *spare = detach(cache, cpu);

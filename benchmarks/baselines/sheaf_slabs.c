@@ -2,12 +2,13 @@
 /*
  * SLUB's slabs, below the sheaves.
  *
- * A slab's free objects are a chain, whose pointers stand in the objects. `frame->pair` has the chain's
- * first object and the number of objects in use; a double compare-and-exchange changes both. A slab with
- * free objects is on the partial list; a full one is on no list. Who changes that - a free into a full
- * slab, or the free of the last object in use - holds the lock during the exchange. A thread that wants a
- * slab's objects removes it from the list first, and then takes the whole chain by an exchange. Without
- * such an exchange (CAS16_ARCH is 0) every change holds the lock.
+ * A slab's free objects are a chain, whose pointers stand in the objects. `frame->pair` has the
+ * chain's first object and the number of objects in use; a double compare-and-exchange changes
+ * both. A slab with free objects is on the partial list; a full one is on no list. Who changes that
+ * - a free into a full slab, or the free of the last object in use - holds the lock during the
+ * exchange. A thread that wants a slab's objects removes it from the list first, and then takes the
+ * whole chain by an exchange. Without such an exchange (CAS16_ARCH is 0) every change holds the
+ * lock.
  */
 #include "cas16.h"
 #include "sheaf.h"

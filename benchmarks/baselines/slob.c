@@ -2,9 +2,9 @@
 /*
  * SLOB: lists of free units in page frames; one lock for all of it.
  *
- * A unit has two bytes. The first unit of a free block has the block's size in units, the second one
- * the next block's offset. A block of one unit has only the offset, negative. `frame->first` is a
- * frame's first free block, in order of address, `frame->in_use` the number of its free units,
+ * A unit has two bytes. The first unit of a free block has the block's size in units, the second
+ * one the next block's offset. A block of one unit has only the offset, negative. `frame->first` is
+ * a frame's first free block, in order of address, `frame->in_use` the number of its free units,
  * `frame->owner` its list.
  */
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Large blocks, memory that must serve other sizes after it was freed, and limited address space. */
+/* Large blocks, memory that must serve other sizes after it was freed, and limited address
+ * space. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slides' loads that benchmarks/objects has not: compiled once per contestant against its header
- * (benchmarks/objects/contestant_*.h).
+ * The slides' loads that benchmarks/objects has not: compiled once per contestant against its
+ * header (benchmarks/objects/contestant_*.h).
  *
  *   slides-slab memory | hackbench MESSAGES | block SIZE
  *

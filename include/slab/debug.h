@@ -212,7 +212,7 @@ SLAB_API int slab_cache_sample(struct slab_cache *cache, unsigned long n);
  *
  * libslab samples allocations of all caches and large allocations at random, one of `size` bytes
  * with the probability 1 - exp(-size / period), and records their stacks. slabinfo --pprof and
- * --flame write them as a profile (docs/heap-profile.md). Objects that were allocated before are
+ * --flame write them as a profile (docs/profiling.md). Objects that were allocated before are
  * not in it. Samples stay in the profile when it is switched off; their frees are still counted.
  * After a change of the period, older samples count as many allocations as they did before. A
  * forked child continues, with the samples of the parent.

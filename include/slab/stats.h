@@ -208,8 +208,8 @@ struct slab_usage {
 
 /*
  * slab_cache_usage: slab_cache_stats() for a process with many slabs. It looks at no slab: its time
- * grows with the CPUs and nodes alone. In a cache that has slabs with debug flags, `objects` is an upper
- * bound: all objects of these slabs count.
+ * grows with the CPUs and nodes alone. In a cache that has slabs with debug flags, `objects` is an
+ * upper bound: all objects of these slabs count.
  *
  * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library
  * knows.

@@ -105,8 +105,8 @@ static inline bool is_sampled(const struct slab_cache *cache)
 	       SLAB_UNLIKELY(profile_is_due(cache->object_size));
 }
 
-/* While a client asks for counts or the heap profile is on, and with engines other than rseq, this is
- * the path of every allocation. So it is not marked as a cold function. */
+/* While a client asks for counts or the heap profile is on, and with engines other than rseq, this
+ * is the path of every allocation. So it is not marked as a cold function. */
 __attribute__((noinline)) void *slab_alloc_slow(struct slab_cache *cache, size_t requested,
 						const void *caller)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One attempt at an allocation: a sample of the heap profile or a guarded object if one is due, an
- * object of a debug slab if the cache has debug flags, else an object of this CPU or of the requested
- * node.
+ * object of a debug slab if the cache has debug flags, else an object of this CPU or of the
+ * requested node.
  */
 #include "alloc/attempt.h"
 #include "alloc/alloc.h"
@@ -20,7 +20,8 @@
 #include <errno.h>
 #include <slab/slab.h>
 
-/* An estimate of how many allocations this CPU serves before the next refill, with the present one. */
+/* An estimate of how many allocations this CPU serves before the next refill, with the present
+ * one. */
 static unsigned long count_held(struct slab_cache *cache)
 {
 	const char *arrays = __atomic_load_n(&cache->arrays, __ATOMIC_RELAXED);
@@ -50,8 +51,8 @@ static SLAB_SLOWPATH void *sample_refill(struct slab_cache *cache, void *obj, si
 	return guarded;
 }
 
-/* In a cache with hardened frees each object is free in its slab or in use, never in an array: so each
- * free can tell whether it is a double one. */
+/* In a cache with hardened frees each object is free in its slab or in use, never in an array: so
+ * each free can tell whether it is a double one. */
 static bool has_arrays(const struct slab_cache *cache)
 {
 	return SLAB_LIKELY(!(cache->tag & SLAB_TAG_HARDEN));

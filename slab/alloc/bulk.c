@@ -2,9 +2,9 @@
 /*
  * Bulk allocation and free.
  *
- * An allocation takes as many objects as possible from the CPU's array in one section. What is missing
- * comes from slabs straight into the caller's array. A free gives the CPU's array as many objects as it
- * has room for, in one section. Of many objects the rest goes straight to the slabs.
+ * An allocation takes as many objects as possible from the CPU's array in one section. What is
+ * missing comes from slabs straight into the caller's array. A free gives the CPU's array as many
+ * objects as it has room for, in one section. Of many objects the rest goes straight to the slabs.
  */
 #include <errno.h>
 #include <slab/slab.h>
@@ -80,8 +80,8 @@ static size_t take_some(struct slab_cache *cache, unsigned where, size_t n, void
 	return got;
 }
 
-/* Allocate from the CPU's array and from slabs. The function returns early when only alloc_singly() can
- * continue. */
+/* Allocate from the CPU's array and from slabs. The function returns early when only alloc_singly()
+ * can continue. */
 static size_t alloc_many(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			 const void *caller)
 {
@@ -158,9 +158,9 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 /* Fewer objects make room in the CPU's array instead, so that magazines get them. */
 #define PIECE_LEAST 32u
 
-/* The number of objects at the start of objs[] that the CPU's array may hold: of untagged slabs of this
- * cache, on this CPU's node. An object that stands there twice in a row ends them: a push of the second
- * finds out. */
+/* The number of objects at the start of objs[] that the CPU's array may hold: of untagged slabs of
+ * this cache, on this CPU's node. An object that stands there twice in a row ends them: a push of
+ * the second finds out. */
 static size_t count_run(const struct slab_cache *cache, size_t n, void *const *objs)
 {
 	const int cpu = topology_node_count == 1 ? 0 : cpu_engine->cpu();

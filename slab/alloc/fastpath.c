@@ -5,9 +5,9 @@
  * Each is one restartable sequence on the CPU's array (cpu_cache/rseq.h). If it misses, a tail call
  * leads to the slow path.
  *
- * One test covers everything unusual. Allocations find an empty array if a gate is set (core/gate.h)
- * or the cache is closed, and with engines other than rseq. Frees find a full one in the last two
- * cases; a tag in the slab's user keeps them off if they need more than a push.
+ * One test covers everything unusual. Allocations find an empty array if a gate is set
+ * (core/gate.h) or the cache is closed, and with engines other than rseq. Frees find a full one in
+ * the last two cases; a tag in the slab's user keeps them off if they need more than a push.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees off the fast path: the array is full or closed, the engine has no sequences, the slab has a tag,
- * or the pointer is no object of this cache.
+ * Frees off the fast path: the array is full or closed, the engine has no sequences, the slab has a
+ * tag, or the pointer is no object of this cache.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"

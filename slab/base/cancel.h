@@ -3,9 +3,9 @@
  * Disabling thread cancellation.
  *
  * A cancelled thread ends at its next cancellation point: write(), open(), nanosleep(), or anything
- * that a callback of the application calls. What it has locked, pinned or taken off a list would stay so
- * for ever. So libslab disables cancellation at its public functions and slow sections that may
- * reach a cancellation point. A pending request acts at the caller's next cancellation point.
+ * that a callback of the application calls. What it has locked, pinned or taken off a list would
+ * stay so for ever. So libslab disables cancellation at its public functions and slow sections that
+ * may reach a cancellation point. A pending request acts at the caller's next cancellation point.
  *
  * A refill does not disable cancellation, because that costs two locked instructions each way.
  */

@@ -29,8 +29,8 @@ static inline uint64_t clock_ns(void)
  * errno keeps its value. */
 void clock_sleep(long ns);
 
-/* A flush takes some 10 µs, a round of slabs off the lists less than 1 ms. A thread that holds the lock
- * for longer was preempted, or is itself allocating under it. */
+/* A flush takes some 10 µs, a round of slabs off the lists less than 1 ms. A thread that holds the
+ * lock for longer was preempted, or is itself allocating under it. */
 #define MUTEX_LOCK_TIMED_NS 10000000L
 
 /* Lock a mutex for an allocation that can continue without it. false: another thread held it for

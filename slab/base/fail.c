@@ -65,8 +65,8 @@ static void after_reading(void)
 #endif
 }
 
-/* The present injection and its numbers if it concerns an allocation, or else NULL. Its names are read
- * in place: they are too many for the stack of a thread that allocates. */
+/* The present injection and its numbers if it concerns an allocation, or else NULL. Its names are
+ * read in place: they are too many for the stack of a thread that allocates. */
 static struct injection *find(const char *cache_name, bool flagged, struct numbers *ret_numbers)
 {
 	struct injection *now;

@@ -18,9 +18,9 @@ struct maintenance_driver {
 	void (*resume)(void);
 };
 
-/* The server sets its driver before the thread starts, possibly several times and in several threads.
- * It replaces the driver of a process whose slow paths do the work (memory/maintain.c), which is set
- * again if the thread cannot start. maintenance_polls becomes false. */
+/* The server sets its driver before the thread starts, possibly several times and in several
+ * threads. It replaces the driver of a process whose slow paths do the work (memory/maintain.c),
+ * which is set again if the thread cannot start. maintenance_polls becomes false. */
 void maintenance_set_driver(const struct maintenance_driver *driver);
 
 /*
@@ -48,8 +48,8 @@ static inline void maintenance_resume(void)
 /*
  * maintenance_poll: in a process without the thread, do the periodic work that is due (the driver's
  * `resume`). It may take long, and run destructors. Slow paths that are rare enough for a look at
- * the clock call it, before or after their work: with no lock held and no slab off the lists. It keeps
- * errno.
+ * the clock call it, before or after their work: with no lock held and no slab off the lists. It
+ * keeps errno.
  */
 extern bool maintenance_polls;
 

@@ -88,7 +88,8 @@ static ssize_t write_piece(int fd, const char *text, size_t len)
 	long done;
 
 	if (has_reader(fd)) {
-		/* The position -1: none. A system call, because some C libraries lack pwritev2(). */
+		/* The position -1: none. A system call, because some C libraries lack
+		 * pwritev2(). */
 		done = syscall(SYS_pwritev2, fd, &piece, 1L, -1L, -1L, (long)RWF_NOWAIT);
 		if (done >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
 			return done;

@@ -90,8 +90,8 @@ const struct slab_options *slab_options(void);
 
 /*
  * slab_options_parse: fill *options with the defaults and then with the values from `get`, a
- * function like getenv(). Long values go to *texts. `complain` gets one error message for each invalid value. Returns the
- * number of messages.
+ * function like getenv(). Long values go to *texts. `complain` gets one error message for each
+ * invalid value. Returns the number of messages.
  */
 int slab_options_parse(struct slab_options *options, struct slab_option_texts *texts,
 		       char *(*get)(const char *name), void (*complain)(const char *message));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_PROBE(): static probes (USDT) of the provider "libslab", for bpftrace, perf and gdb. A probe is
- * a nop and a note in the file that says where its arguments are. docs/tracing.md lists the probes;
+ * SLAB_PROBE(): static probes (USDT) of the provider "libslab", for bpftrace, perf and gdb. A probe
+ * is a nop and a note in the file that says where its arguments are. slab(7) lists the probes;
  * without <sys/sdt.h>, or with -DSLAB_PROBES=OFF, there are none.
  *
  * Arguments are evaluated whether a tool traces or not, so they are values that the function has

@@ -3,9 +3,9 @@
  * Data that any thread reads without a lock while another thread replaces it: a handler with its
  * argument, or settings. No reader sees half of a change or waits for a writer.
  *
- * Replacements are numbered, and a ring has the last PUBLISH_SLOTS of them. A writer, one at a time,
- * says that it begins, fills in the next slot, and publishes its number. A reader uses what it has
- * read from the slot of the published number only if no writer has begun to reuse that slot.
+ * Replacements are numbered, and a ring has the last PUBLISH_SLOTS of them. A writer, one at a
+ * time, says that it begins, fills in the next slot, and publishes its number. A reader uses what
+ * it has read from the slot of the published number only if no writer has begun to reuse that slot.
  */
 #ifndef SLAB_PUBLISH_H
 #define SLAB_PUBLISH_H
@@ -21,7 +21,8 @@ struct published {
 	uint64_t begun, current;
 };
 
-/* One lock for the writers of all rings. A thread that holds it takes no other lock; a fork holds it. */
+/* One lock for the writers of all rings. A thread that holds it takes no other lock; a fork holds
+ * it. */
 void publish_lock(void);
 void publish_unlock(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocking signals of the calling thread: all, so that no handler forks while the thread has something
- * that the child would take for that of a thread which is gone, or those that a write may cause. It
- * uses the system call, because sigprocmask() leaves out the C library's own signals.
+ * Blocking signals of the calling thread: all, so that no handler forks while the thread has
+ * something that the child would take for that of a thread which is gone, or those that a write may
+ * cause. It uses the system call, because sigprocmask() leaves out the C library's own signals.
  * Async-signal-safe; not a cancellation point.
  */
 #ifndef SLAB_BASE_SIGNALS_H

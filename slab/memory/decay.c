@@ -21,13 +21,13 @@
  *
  * A slab that is allocated from and freed into alternately is never idle and keeps its memory.
  *
- * Pages within slabs. No thread allocates from a slab that is off the lists, and a thread that frees
- * into it only sets bits. So a page can be returned if the bit of each of its objects is set, or they
- * were never initialized. Objects in arrays and magazines, or waiting for a grace period, have no bit
- * set and count as in use. The contents of a returned page are lost. Slabs of caches with a constructor
- * or destructor, and of type-safe caches, therefore keep their pages. Zeroed objects (SLAB_ZERO=free)
- * are zero on a fresh page, too. `unbacked` counts returned pages for the statistics alone; a page
- * fault brings them back.
+ * Pages within slabs. No thread allocates from a slab that is off the lists, and a thread that
+ * frees into it only sets bits. So a page can be returned if the bit of each of its objects is set,
+ * or they were never initialized. Objects in arrays and magazines, or waiting for a grace period,
+ * have no bit set and count as in use. The contents of a returned page are lost. Slabs of caches
+ * with a constructor or destructor, and of type-safe caches, therefore keep their pages. Zeroed
+ * objects (SLAB_ZERO=free) are zero on a fresh page, too. `unbacked` counts returned pages for the
+ * statistics alone; a page fault brings them back.
  *
  * Huge pages. Where the system always uses transparent huge pages ("always"), returning a part
  * of a huge page breaks it up for good. A pass does that only if at least half of the huge page
@@ -37,13 +37,13 @@
  * slab_control_dispatch(). Slow paths set a flag (idle_kick()). Passes end when the flag was not
  * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has emptied the
  * arrays of CPUs (which sets the flag), and has returned free memory. After that, all arrays are
- * empty, and a CPU's first allocation or free takes a slow path, which sets the flag and starts
- * the timer again. So an idle process is never woken. A thread sets the flag after its operation;
- * even if the thread is delayed in between, passes go on for longer than a decay time. The child
- * of a fork has no control thread. Its first slow path starts one (server.c), and passes go on. A
+ * empty, and a CPU's first allocation or free takes a slow path, which sets the flag and starts the
+ * timer again. So an idle process is never woken. A thread sets the flag after its operation; even
+ * if the thread is delayed in between, passes go on for longer than a decay time. The child of a
+ * fork has no control thread. Its first slow path starts one (server.c), and passes go on. A
  * process that only calls slab_malloc() starts one when it becomes large; before that only
- * slab_maintain() runs passes. In a process whose malloc() is libslab, or whose thread cannot start,
- * slow paths run the passes that are due (maintain.c).
+ * slab_maintain() runs passes. In a process whose malloc() is libslab, or whose thread cannot
+ * start, slow paths run the passes that are due (maintain.c).
  *
  * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
  * returns pages (core/flush_lock.h); it pins the caches that it visits (registry.h).
@@ -75,8 +75,8 @@
 /* slab->idle_since of a purged slab is PURGED and the number of its free objects then: with more of
  * them it may have more memory to return. */
 #define PURGED UINT32_C(0xffff0000)
-/* The most slabs that are off the lists for their pages: a part of a shard's, so that the walks over
- * all of them take a time that is proportional to their number. */
+/* The most slabs that are off the lists for their pages: a part of a shard's, so that the walks
+ * over all of them take a time that is proportional to their number. */
 #define PURGE_LEAST 64u
 #define PURGE_MOST 1024u
 #define PURGE_PART 8u
@@ -142,8 +142,8 @@ bool decay_is_unused(const struct slab *slab, size_t size, size_t from, size_t e
 	return true;
 }
 
-/* Return the unused pages of a slab that is off the lists. Returns the bytes without memory, from all
- * purges. */
+/* Return the unused pages of a slab that is off the lists. Returns the bytes without memory, from
+ * all purges. */
 static size_t discard_pages(const struct slab *slab, size_t size)
 {
 	const size_t page = os_page_size(),
@@ -253,8 +253,8 @@ static size_t give_pages(const struct slab_cache *cache, struct slab *slab)
 	return before - slab_held(slab);
 }
 
-/* Return the unused pages of a slab, with no lock held, and list it again. If a huge page should stay
- * whole, the slab keeps its pages and its idle time starts again. */
+/* Return the unused pages of a slab, with no lock held, and list it again. If a huge page should
+ * stay whole, the slab keeps its pages and its idle time starts again. */
 static void purge(struct visit *visit, struct slab *slab)
 {
 	struct slab_cache *cache = visit->cache;
@@ -269,7 +269,8 @@ static void purge(struct visit *visit, struct slab *slab)
 	flush_unlock(cache);
 }
 
-/* Other threads add slabs to cache->purging behind those of this thread, and remove their own ones. */
+/* Other threads add slabs to cache->purging behind those of this thread, and remove their own
+ * ones. */
 static void purge_all(struct visit *visit)
 {
 	struct slab *slab = visit->first, *next;
@@ -331,8 +332,8 @@ static bool is_selected(const struct slab_cache *cache, uint32_t now)
 	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_EPOCHS == 0;
 }
 
-/* Without a limit the first free into an array takes a slow path, too, which sets the flag. Returns true
- * if an array had one. */
+/* Without a limit the first free into an array takes a slow path, too, which sets the flag. Returns
+ * true if an array had one. */
 static bool reset_limits(struct slab_cache *cache)
 {
 	const char *arrays = cache_own_arrays(cache);
@@ -376,8 +377,8 @@ static void empty_arrays(struct slab_cache *cache, bool is_idle)
 		objects_report(cache, &bad, NULL);
 }
 
-/* Empty the arrays if the cache was idle since the last pass, or if it is its turn. Returns the epoch
- * of its last use. */
+/* Empty the arrays if the cache was idle since the last pass, or if it is its turn. Returns the
+ * epoch of its last use. */
 static uint32_t take_back(struct slab_cache *cache, uint32_t now)
 {
 	struct activity *activity = &cache->activity;

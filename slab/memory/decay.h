@@ -25,8 +25,8 @@ bool decay_would_waste(const struct slab *slab);
  * decay_would_waste() is true. */
 bool decay_may_discard(const struct slab *slab);
 
-/* Are all objects free, or were never initialized, that have some of these bytes of a slab with objects
- * of this size? */
+/* Are all objects free, or were never initialized, that have some of these bytes of a slab with
+ * objects of this size? */
 bool decay_is_unused(const struct slab *slab, size_t size, size_t from, size_t end);
 
 /* Milliseconds until the next call of decay_tick() is due. 0: no passes run; idle_kick() calls

@@ -2,39 +2,40 @@
 /*
  * Defragmentation: moving objects out of sparse slabs, so that these slabs become empty.
  *
- * The thread moves what CPUs hold to the slabs (cache_shrink()). Then it empties the slabs of each node,
- * the sparsest first:
+ * The thread moves what CPUs hold to the slabs (cache_shrink()). Then it empties the slabs of each
+ * node, the sparsest first:
  *
  *   take a sparse slab off the lists · for each object in use: isolate() it, migrate() it
  *   to a free object of another slab, free it · list the slab again, or release it
  *
  * until the objects of the sparsest slab do not fit into the other partial slabs. Free objects come
- * from the fullest slab, as for any allocation. So in the end as few slabs as possible have all objects.
+ * from the fullest slab, as for any allocation. So in the end as few slabs as possible have all
+ * objects.
  *
- * Only the slab that is being emptied is off the lists. So the callbacks can run with no lock held: no
- * other thread allocates from the slab or releases it, so each of its objects is in use, or was freed
- * since the thread checked it, which isolate() must detect. Allocations find all other slabs as usual.
- * So no allocation needs more memory because of defragmentation.
+ * Only the slab that is being emptied is off the lists. So the callbacks can run with no lock held:
+ * no other thread allocates from the slab or releases it, so each of its objects is in use, or was
+ * freed since the thread checked it, which isolate() must detect. Allocations find all other slabs
+ * as usual. So no allocation needs more memory because of defragmentation.
  *
- * flush_lock cannot be held around a callback, since another thread may wait for it while it holds a
- * lock of the application. So cache->moving leads to the slab, and changes under flush_lock. The child
- * of a fork lists the slab, and lacks one object: the one that was to be moved to. If a callback forks,
- * its thread goes on with its slab in the child.
+ * flush_lock cannot be held around a callback, since another thread may wait for it while it holds
+ * a lock of the application. So cache->moving leads to the slab, and changes under flush_lock. The
+ * child of a fork lists the slab, and lacks one object: the one that was to be moved to. If a
+ * callback forks, its thread goes on with its slab in the child.
  *
- * The thread takes the free object to move to before it calls isolate(): once isolate() has returned,
- * migrate() always follows at once, so the callbacks may hold a lock from isolate() to migrate(). No
- * slab is created for it. If other threads use up the room, defragmentation stops.
+ * The thread takes the free object to move to before it calls isolate(): once isolate() has
+ * returned, migrate() always follows at once, so the callbacks may hold a lock from isolate() to
+ * migrate(). No slab is created for it. If other threads use up the room, defragmentation stops.
  *
- * A slab whose objects do not all move is listed again, where it takes objects of the next slabs. Each
- * slab is visited once: a slab that comes must have more objects in use than the last one, or as many
- * and a higher address.
+ * A slab whose objects do not all move is listed again, where it takes objects of the next slabs.
+ * Each slab is visited once: a slab that comes must have more objects in use than the last one, or
+ * as many and a higher address.
  *
- * The old object becomes free in its slab. In caches with args.rcu that are not type-safe, readers may
- * still use it, so it waits for a grace period first (slab_free_rcu()). Meanwhile its slab looks full,
- * and would get the next objects. So such slabs stay off the lists, some of them at a time, until a
- * grace period has ended; they are behind the first one of cache->moving. An allocation that would fail
- * at a limit lists them before (defrag_give_back()). In type-safe caches, slab_release() makes the
- * slab wait.
+ * The old object becomes free in its slab. In caches with args.rcu that are not type-safe, readers
+ * may still use it, so it waits for a grace period first (slab_free_rcu()). Meanwhile its slab
+ * looks full, and would get the next objects. So such slabs stay off the lists, some of them at a
+ * time, until a grace period has ended; they are behind the first one of cache->moving. An
+ * allocation that would fail at a limit lists them before (defrag_give_back()). In type-safe
+ * caches, slab_release() makes the slab wait.
  *
  * Debug slabs and guarded objects do not take part: their objects are allocated under the
  * node's lock, the one that was freed first before the others, and moving them would hide bugs.
@@ -61,8 +62,8 @@
 
 /* Sparse slabs that one walk over the lists finds. */
 #define FOUND_MAX 64u
-/* Slabs off the lists whose old objects wait for a grace period: an eighth of the node's, so that few
- * grace periods serve them all. */
+/* Slabs off the lists whose old objects wait for a grace period: an eighth of the node's, so that
+ * few grace periods serve them all. */
 #define WAITING_LEAST 64u
 #define WAITING_PART 8u
 
@@ -147,8 +148,8 @@ static bool find_sparse(struct defrag *d)
 	return d->count;
 }
 
-/* Do the objects of a slab fit into the other listed slabs? Slabs whose objects wait have room, too, but
- * not yet. */
+/* Do the objects of a slab fit into the other listed slabs? Slabs whose objects wait have room,
+ * too, but not yet. */
 static bool fits(const struct defrag *d, const struct slab *slab)
 {
 	struct cache_sums sums;
@@ -170,8 +171,8 @@ static bool is_still_sparse(const struct defrag *d, const struct shard *shard,
 	       slab->node == d->node && used_of(slab) <= sparse->used && fits(d, slab);
 }
 
-/* Take a slab off the lists. false: it is gone, or has got objects since it was found, or its objects do
- * not fit. */
+/* Take a slab off the lists. false: it is gone, or has got objects since it was found, or its
+ * objects do not fit. */
 static bool take_off(struct defrag *d, const struct sparse *sparse)
 {
 	struct slab *slab = sparse->slab;
@@ -227,7 +228,8 @@ static void free_one(struct slab_cache *cache, void *obj)
 	objects_free(cache, 1, objs, NULL);
 }
 
-/* A child of fork may lack the object to move to, or a slab that is being released, but not both. */
+/* A child of fork may lack the object to move to, or a slab that is being released, but not
+ * both. */
 static void give_back_room(struct defrag *d)
 {
 	if (d->to)
@@ -297,8 +299,8 @@ static struct shard *densest_shard(const struct defrag *d)
 	return best;
 }
 
-/* One slab is filled after the other: a slab that got some objects only would be emptied later, and they
- * would move twice. */
+/* One slab is filled after the other: a slab that got some objects only would be emptied later, and
+ * they would move twice. */
 static struct shard *shard_to_fill(const struct defrag *d)
 {
 	const struct slab *slab = d->filling;
@@ -350,8 +352,8 @@ static void empty(struct defrag *d, struct slab *slab)
 	callback_end(&callback);
 }
 
-/* Visit the slabs that were found, but those that have got objects since; false: none was visited, so
- * the objects of the sparsest one do not fit. */
+/* Visit the slabs that were found, but those that have got objects since; false: none was visited,
+ * so the objects of the sparsest one do not fit. */
 static bool visit_found(struct defrag *d)
 {
 	bool any = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reviews: caches that no CPU has used since the last review are closed, with one fence for all of them;
- * what their CPUs held goes to the slabs, and the empty slabs to the page layer, where every cache finds
- * them. One thread at a time runs a review; the others go on.
+ * Reviews: caches that no CPU has used since the last review are closed, with one fence for all of
+ * them; what their CPUs held goes to the slabs, and the empty slabs to the page layer, where every
+ * cache finds them. One thread at a time runs a review; the others go on.
  */
 #include "memory/growth.h"
 #include "base/cancel.h"
@@ -16,10 +16,12 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* A review follows when the process has grown by 1/GROWTH_PART, or by GROWTH_STEP if that is more. */
+/* A review follows when the process has grown by 1/GROWTH_PART, or by GROWTH_STEP if that is
+ * more. */
 #define GROWTH_PART 8u
 #define GROWTH_STEP ((uint64_t)256 << 10)
-/* Caches that one review closes at most: the thread has come to allocate. The next one goes on there. */
+/* Caches that one review closes at most: the thread has come to allocate. The next one goes on
+ * there. */
 #define CLOSED_MAX 8u
 
 uint64_t growth_from = (uint64_t)1 << 20;
@@ -31,8 +33,8 @@ static uint64_t next_from(uint64_t used)
 	return used + (used / GROWTH_PART > GROWTH_STEP ? used / GROWTH_PART : GROWTH_STEP);
 }
 
-/* Was the cache not used since the last review? A destructor may wait for a lock that the application
- * holds while it allocates, so caches with one are left to decay. */
+/* Was the cache not used since the last review? A destructor may wait for a lock that the
+ * application holds while it allocates, so caches with one are left to decay. */
 static bool is_unused(struct slab_cache *cache)
 {
 	struct activity *activity = &cache->activity;

@@ -3,9 +3,9 @@
  * Growth: before a process grows further, it takes back what caches hold that are not in use.
  *
  * A program that changes what it allocates, as one whose strings grow, leaves free slabs in the
- * caches that it no longer uses. Decay returns them after a time. But a process may grow much in that
- * time, and take page faults for memory that it has. So a *review* runs each time that slabs and large
- * allocations have grown by an eighth.
+ * caches that it no longer uses. Decay returns them after a time. But a process may grow much in
+ * that time, and take page faults for memory that it has. So a *review* runs each time that slabs
+ * and large allocations have grown by an eighth.
  */
 #ifndef SLAB_MEMORY_GROWTH_H
 #define SLAB_MEMORY_GROWTH_H

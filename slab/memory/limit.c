@@ -43,8 +43,8 @@ int slab_set_limit(size_t bytes)
 /* --- taking back ----------------------------------------------------------------- */
 
 /* Release the slabs that are empty without what CPUs hold, and those of guarded objects; first wait
- * for objects that wait for a grace period. Returns the number of slabs, or -1: flush_lock was not free
- * in time. */
+ * for objects that wait for a grace period. Returns the number of slabs, or -1: flush_lock was not
+ * free in time. */
 static long flush(struct slab_cache *cache)
 {
 	unsigned released;
@@ -78,8 +78,8 @@ static void *take(struct slab_cache *cache, const struct placement *placement)
 	return obj;
 }
 
-/* Move what CPUs hold to the slabs; true: they held something. While the arrays are closed, no other
- * thread takes more than the object that it needs, so a free object is found if one exists. A
+/* Move what CPUs hold to the slabs; true: they held something. While the arrays are closed, no
+ * other thread takes more than the object that it needs, so a free object is found if one exists. A
  * constructor does not run under flush_lock. */
 static bool drain_and_take(struct slab_cache *cache, const struct placement *placement,
 			   void **ret_obj, struct put_bad *ret_bad)

@@ -19,11 +19,11 @@ struct placement {
 };
 
 /*
- * limit_make_room: an allocation failed; take back free memory. At the limit of a cache, take
- * what its CPUs and its guard pages hold; otherwise, shrink all caches. The caller holds no lock.
- * ret_obj, if it is not NULL, gets an object of the cache, or NULL: other threads may take what became
- * free before the caller tries again. false: there was nothing to take back, the cause of the failure
- * is not a lack of memory, or another thread holds flush_lock for too long.
+ * limit_make_room: an allocation failed; take back free memory. At the limit of a cache, take what
+ * its CPUs and its guard pages hold; otherwise, shrink all caches. The caller holds no lock.
+ * ret_obj, if it is not NULL, gets an object of the cache, or NULL: other threads may take what
+ * became free before the caller tries again. false: there was nothing to take back, the cause of
+ * the failure is not a lack of memory, or another thread holds flush_lock for too long.
  */
 bool limit_make_room(struct slab_cache *cache, const struct placement *placement, void **ret_obj);
 

@@ -3,9 +3,9 @@
  * The periodic work without a control thread: slab_maintain(), for an application that calls it,
  * and the slow paths of a process that does not know libslab.
  *
- * A slow path looks at the clock and does what is due; so does a library that defines malloc(), once
- * in some frees, since threads may stay on fast paths for long. So memory returns while the process
- * allocates and frees. A process that sleeps keeps its memory.
+ * A slow path looks at the clock and does what is due; so does a library that defines malloc(),
+ * once in some frees, since threads may stay on fast paths for long. So memory returns while the
+ * process allocates and frees. A process that sleeps keeps its memory.
  */
 #include "memory/maintain.h"
 

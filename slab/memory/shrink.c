@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shrinking a cache: free objects go from CPUs to their slabs, and empty slabs to the page layer. */
+/* Shrinking a cache: free objects go from CPUs to their slabs, and empty slabs to the page
+ * layer. */
 #include <errno.h>
 #include <slab/stats.h>
 

@@ -12,11 +12,11 @@
  *   a range from a fresh huge page (huge.c);
  *   any free range, then one of a fresh segment.
  *
- * If memory is scattered behind the first units of a range, the thread returns it to the OS before it
- * uses the slab: `populated` describes memory without holes.
+ * If memory is scattered behind the first units of a range, the thread returns it to the OS before
+ * it uses the slab: `populated` describes memory without holes.
  *
- * The descriptor is found first. In a process with little address space, segments might leave none for
- * descriptors.
+ * The descriptor is found first. In a process with little address space, segments might leave none
+ * for descriptors.
  *
  * slab_populate() takes page faults in batches, because a page fault costs more than everything
  * else here.
@@ -71,7 +71,8 @@ static enum missing find(const struct request *request, struct units *ret)
 	return units_find(shift, node, UNITS_FREE, ret) ? MISSING_NOTHING : MISSING_RANGE;
 }
 
-/* With the lock: make a slab of free units. *ret_scattered: units behind `populated` hold memory. */
+/* With the lock: make a slab of free units. *ret_scattered: units behind `populated` hold
+ * memory. */
 static struct slab *take(const struct request *request, const struct units *units,
 			 bool *ret_scattered)
 {
@@ -105,7 +106,8 @@ static bool begin_huge(unsigned node, struct units *ret)
 	return true;
 }
 
-/* Populate a huge page, whose units are free and resident then. Signals are blocked, as in trim.c. */
+/* Populate a huge page, whose units are free and resident then. Signals are blocked, as in
+ * trim.c. */
 static SLAB_SLOWPATH void make_huge(unsigned node)
 {
 	const uint64_t mask = signals_block();

@@ -18,10 +18,10 @@ struct slab_needs {
 /* The shift of the smallest slabs: a slab has at least a page. */
 unsigned slab_least_shift(void);
 /*
- * segment_take_slab: take a slab, first from units that hold memory. Set are base, shift, node, objects,
- * debug, side, size_class, and `populated`, the bytes from base on that hold memory: all, none, or
- * some. All other members and all bits are 0, and the slab has no user. NULL and ENOMEM; with
- * may_grow false also if the slab would not be populated as a whole. The caller holds no lock.
+ * segment_take_slab: take a slab, first from units that hold memory. Set are base, shift, node,
+ * objects, debug, side, size_class, and `populated`, the bytes from base on that hold memory: all,
+ * none, or some. All other members and all bits are 0, and the slab has no user. NULL and ENOMEM;
+ * with may_grow false also if the slab would not be populated as a whole. The caller holds no lock.
  */
 struct slab *segment_take_slab(const struct slab_needs *needs);
 /* Free a slab, whose user words become 0. Its units keep their memory for the next
@@ -33,19 +33,20 @@ void slab_populate(struct slab *slab, size_t bytes);
 
 /* Return the memory of all free units to the OS. Returns the number of bytes. */
 size_t segment_trim(void);
-/* segment_trim() for units that are ripe in this epoch (idle.h), neighbours by one system call each,
- * never under the lock. Returns the number of bytes. */
+/* segment_trim() for units that are ripe in this epoch (idle.h), neighbours by one system call
+ * each, never under the lock. Returns the number of bytes. */
 size_t segment_decay(uint32_t epoch);
 /* Return the memory of descriptors that no slab has to the OS. */
 void segment_trim_metadata(void);
 /* With SLAB_DECAY_MS=0, return the memory of a slab that the caller is about to free.
  * segment_free_slab() would do it too, but perhaps under a lock. */
 void segment_discard_at_once(struct slab *slab);
-/* In the child of a fork: units whose memory threads of the parent were returning are free again. */
+/* In the child of a fork: units whose memory threads of the parent were returning are free
+ * again. */
 void segment_after_fork_child(void);
 
-/* A block of memory that is never unmapped, for tables of the rooms above (depots); zeroed when it is
- * new. NULL and ENOMEM. `bytes` is at most 32 KiB. */
+/* A block of memory that is never unmapped, for tables of the rooms above (depots); zeroed when it
+ * is new. NULL and ENOMEM. `bytes` is at most 32 KiB. */
 void *metadata_block_take(size_t bytes);
 void metadata_block_put(void *block, size_t bytes);
 

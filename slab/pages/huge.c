@@ -68,8 +68,8 @@ static uint64_t pretended_time(uint64_t us)
 }
 #endif
 
-/* The system's setting, for a process that must not ask later; empty: its words do not hold for this
- * process. */
+/* The system's setting, for a process that must not ask later; empty: its words do not hold for
+ * this process. */
 static char learned[SETTING_MAX];
 static bool is_learned;
 

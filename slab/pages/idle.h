@@ -44,10 +44,10 @@ static inline void idle_begin(int cpu)
  * by the next pass at the earliest. */
 uint32_t decay_epoch(void);
 
-/* Call this before allocating from a slab, with the lock of its shard or while no other thread has it.
- * Page faults bring back the pages that it lacks, so it counts as backed from now on. A slab that no
- * pass has seen lacks no pages. The caller calls maintenance_resume() or idle_begin() when it holds no
- * lock any more. */
+/* Call this before allocating from a slab, with the lock of its shard or while no other thread has
+ * it. Page faults bring back the pages that it lacks, so it counts as backed from now on. A slab
+ * that no pass has seen lacks no pages. The caller calls maintenance_resume() or idle_begin() when
+ * it holds no lock any more. */
 static inline void decay_begin_use(struct slab *slab)
 {
 	if (SLAB_UNLIKELY(slab_idle_since(slab))) {

@@ -8,9 +8,9 @@
  *   guard | struct arena | block | block | …
  *   block: descriptor with its bits and struct slab_debug | descriptor … | …
  *
- * The memory of a block is never used for another class, and never unmapped: what a stale pointer to
- * a descriptor leads to is a descriptor, or zeros. Memory for the rooms above (metadata_block_take())
- * has classes of its own.
+ * The memory of a block is never used for another class, and never unmapped: what a stale pointer
+ * to a descriptor leads to is a descriptor, or zeros. Memory for the rooms above
+ * (metadata_block_take()) has classes of its own.
  *
  * A block of which no descriptor is in use returns its memory to the OS after a decay time. The
  * thread that does so takes the block off its list and holds no lock meanwhile.
@@ -36,8 +36,8 @@
 #define BLOCKS_BEFORE 2u
 #define BLOCKS ((unsigned)(ARENA_BYTES / BLOCK_BYTES) - BLOCKS_BEFORE)
 
-/* The bytes of classes: multiples of EXACT_STEP up to EXACT_MAX, from there on STEPS up to the next power
- * of two. */
+/* The bytes of classes: multiples of EXACT_STEP up to EXACT_MAX, from there on STEPS up to the next
+ * power of two. */
 #define EXACT_STEP 64u
 #define EXACT_MAX_SHIFT 10u
 #define EXACT_MAX (1u << EXACT_MAX_SHIFT)
@@ -474,7 +474,8 @@ void metadata_decay(uint32_t epoch, bool all)
 		segment_lock();
 		walk.arena = metadata_arenas[node];
 		segment_unlock();
-		/* Each arena by itself: the lock is held for a short time, however many there are. */
+		/* Each arena by itself: the lock is held for a short time, however many there
+		 * are. */
 		for (; walk.arena; walk.arena = walk.arena->next, walk.i = 0)
 			while (return_next(&walk))
 				;

@@ -17,8 +17,8 @@ struct slab;
  * many. */
 #define METADATA_NONE 255u
 unsigned metadata_class(size_t bytes);
-/* Take a descriptor of a class, and set its first `clear` bytes to 0, a multiple of 8; size_class and node are
- * set. NULL: the class has none; then metadata_map() makes some. */
+/* Take a descriptor of a class, and set its first `clear` bytes to 0, a multiple of 8; size_class
+ * and node are set. NULL: the class has none; then metadata_map() makes some. */
 struct slab *metadata_take(unsigned size_class, unsigned node, size_t clear);
 /* Can metadata_take() succeed? */
 bool metadata_has(unsigned size_class, unsigned node);

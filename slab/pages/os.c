@@ -76,8 +76,8 @@ size_t os_page_size(void)
 	return known;
 }
 
-/* Without MAP_NORESERVE: the kernel refuses memory that the machine does not have, as it does for the
- * C library. Pages that are inaccessible count when os_protect() makes them accessible. */
+/* Without MAP_NORESERVE: the kernel refuses memory that the machine does not have, as it does for
+ * the C library. Pages that are inaccessible count when os_protect() makes them accessible. */
 static void *map(void *hint, size_t bytes, int access)
 {
 	void *start = mmap(hint, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -121,7 +121,8 @@ static char *map_within(size_t bytes, size_t align, int access)
 	return start + before;
 }
 
-/* Where there is no space to map more than needed: try aligned addresses further and further below. */
+/* Where there is no space to map more than needed: try aligned addresses further and further
+ * below. */
 static char *map_far_below(char *preferred, size_t bytes, size_t align, int access)
 {
 	char *start = NULL, *ignored;

@@ -8,10 +8,10 @@
  *   guard | head | users | table | guard | units …
  *
  * A mask turns any address in a segment into the address of its head. From there the table leads to
- * the descriptor of the address's slab, and the users to the slab's cache (segment_user()). All three
- * lie between guard pages, where an overflowing object does not reach them. The first guard is as
- * large as the largest page size, so the head has the same offset in every segment; the second guard
- * has at least one page. To the kernel a segment is four mappings.
+ * the descriptor of the address's slab, and the users to the slab's cache (segment_user()). All
+ * three lie between guard pages, where an overflowing object does not reach them. The first guard
+ * is as large as the largest page size, so the head has the same offset in every segment; the
+ * second guard has at least one page. To the kernel a segment is four mappings.
  *
  * Slabs of all sizes share segments. A slab is an aligned range of units (units.c). Units that no
  * slab has may hold memory, which the next slab gets.
@@ -231,8 +231,8 @@ static bool map_again(unsigned node)
 	return done;
 }
 
-/* Let the newest segment grow, or map the first part of a new one. NULL: it has grown, or there is no
- * memory. */
+/* Let the newest segment grow, or map the first part of a new one. NULL: it has grown, or there is
+ * no memory. */
 static struct segment *map_part(unsigned shift, unsigned node, bool *ret_grown)
 {
 	segment_lock();

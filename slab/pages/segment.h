@@ -18,8 +18,9 @@
 #define SEGMENT_UNIT_SHIFT 14
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
-/* The guard in front of the head has this size, whatever the page size. Behind the head lie two tables
- * with a word for each unit: the user of the slab that has the unit, and the slab's descriptor. */
+/* The guard in front of the head has this size, whatever the page size. Behind the head lie two
+ * tables with a word for each unit: the user of the slab that has the unit, and the slab's
+ * descriptor. */
 #define SEGMENT_HEAD_OFFSET 65536
 #define SEGMENT_USERS_OFFSET (SEGMENT_HEAD_OFFSET + 4096)
 #define SEGMENT_TABLE_OFFSET (SEGMENT_USERS_OFFSET + SEGMENT_UNITS * sizeof(uint64_t))
@@ -216,8 +217,8 @@ void segment_unlock(void);
 /*
  * Set the user of a slab of units, in its descriptor and for each unit; without the lock, while no
  * other thread does. A release: who reads the user sees the slab. A free reads the word of its own
- * unit alone. The first unit's word changes last: if a fork interrupts this, the child sees by it that
- * it is not done, and a second call does all of it.
+ * unit alone. The first unit's word changes last: if a fork interrupts this, the child sees by it
+ * that it is not done, and a second call does all of it.
  */
 void segment_set_user(struct slab *slab, const void *user);
 

@@ -42,8 +42,8 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 	return large_counted(large_mapped(bytes, align));
 }
 
-/* From now on the allocation has `mapped` bytes (`before` bytes until now). Threads that look up any
- * address see either. */
+/* From now on the allocation has `mapped` bytes (`before` bytes until now). Threads that look up
+ * any address see either. */
 static void set_mapped(struct segment *segment, size_t before, size_t mapped)
 {
 	segment_lock();

@@ -2,8 +2,8 @@
 /*
  * NUMA nodes: how many there are, and the node of each CPU. A process that gets memory of node 0
  * alone (one node, no nodes, or a cpuset) has one, which a system call tells without any file.
- * Other processes read sysfs once. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin, for tests of
- * everything except the binding of pages.
+ * Other processes read sysfs once. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin,
+ * for tests of everything except the binding of pages.
  */
 #include <slab/stats.h>
 #include <stdint.h>

@@ -2,13 +2,13 @@
 /*
  * Returning the memory of free units to the OS.
  *
- * A thread returns memory without the lock: it makes the units busy before, and free again afterwards.
- * The child of a fork frees the units that threads of its parent had made busy. The thread blocks
- * signals meanwhile: otherwise a handler could fork, and in the child this thread would go on
- * returning the memory of units that the child has given to a slab.
+ * A thread returns memory without the lock: it makes the units busy before, and free again
+ * afterwards. The child of a fork frees the units that threads of its parent had made busy. The
+ * thread blocks signals meanwhile: otherwise a handler could fork, and in the child this thread
+ * would go on returning the memory of units that the child has given to a slab.
  *
- * Where the system uses huge pages always, returning a part of a huge page breaks it up for good. Decay
- * does that only if at least half of the huge page is free.
+ * Where the system uses huge pages always, returning a part of a huge page breaks it up for good.
+ * Decay does that only if at least half of the huge page is free.
  */
 #include "pages/free_slabs.h"
 #include "base/signals.h"
@@ -53,7 +53,8 @@ static bool is_ripe(const struct trim *trim, const struct segment *segment, unsi
 	       !(trim->spare_huge && breaks_up(segment, unit));
 }
 
-/* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on; returns their number. */
+/* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on; returns their
+ * number. */
 static unsigned take_runs(const struct trim *trim, struct segment *segment, unsigned *unit,
 			  struct units runs[TRIM_RUNS])
 {

@@ -2,9 +2,9 @@
 /*
  * The units of segments.
  *
- * Two maps of a segment have a bit for each unit: it is free; it is free and holds memory. A slab takes
- * an aligned range of them, so neighbours that are free are one range without more ado, whatever
- * slabs they were.
+ * Two maps of a segment have a bit for each unit: it is free; it is free and holds memory. A slab
+ * takes an aligned range of them, so neighbours that are free are one range without more ado,
+ * whatever slabs they were.
  *
  * A search does not scan segments: for each node and map, segments are on lists by the size of
  * their largest range. A search takes the first segment of the first list whose ranges are large
@@ -256,7 +256,8 @@ bool units_find(unsigned shift, unsigned node, unsigned map, struct units *ret)
 	return segment;
 }
 
-/* The first unit of a free range of which the first half is resident; SEGMENT_UNITS: there is none. */
+/* The first unit of a free range of which the first half is resident; SEGMENT_UNITS: there is
+ * none. */
 static unsigned begun_in(const struct segment *segment, unsigned order)
 {
 	const unsigned n = 1u << order;

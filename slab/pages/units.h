@@ -10,7 +10,8 @@
 
 #include "pages/segment.h"
 
-/* Ranges have 1, 2, 4 … units, at most as many as the largest slab, and are aligned to their size. */
+/* Ranges have 1, 2, 4 … units, at most as many as the largest slab, and are aligned to their
+ * size. */
 #define UNITS_ORDERS (LARGE_SHIFT_MAX - SEGMENT_UNIT_SHIFT + 1)
 #define UNIT_BYTES ((size_t)1 << SEGMENT_UNIT_SHIFT)
 
@@ -33,7 +34,8 @@ static inline size_t units_bytes(const struct units *units)
 /* The units of a slab, or of 1 << shift bytes. */
 struct units units_at(const void *start, unsigned shift);
 /* The lowest range of 1 << shift bytes that is free (UNITS_FREE), or free and resident
- * (UNITS_RESIDENT), of a segment that has such ranges, but few that are larger. false: there is none. */
+ * (UNITS_RESIDENT), of a segment that has such ranges, but few that are larger. false: there is
+ * none. */
 bool units_find(unsigned shift, unsigned node, unsigned map, struct units *ret);
 /* A free range of which the first half is resident, but not all. Looks at a few segments alone. */
 bool units_find_begun(unsigned shift, unsigned node, struct units *ret);
@@ -44,7 +46,8 @@ unsigned units_leading(const struct units *units);
 void units_take(const struct units *units);
 /* Units are free. The first `resident` ones hold memory, idle since this epoch. */
 void units_put(const struct units *units, unsigned resident, uint32_t since);
-/* Free units become busy, or busy ones free. Children of a fork have them as free, resident ones. */
+/* Free units become busy, or busy ones free. Children of a fork have them as free, resident
+ * ones. */
 void units_begin_busy(const struct units *units);
 void units_end_busy(const struct units *units, unsigned resident, uint32_t since);
 void units_after_fork_child(void);
@@ -69,8 +72,8 @@ void segment_trim_guard(void *start);
 bool segment_marks_ready(const char *start, size_t bytes);
 /* Mark the segment of slabs that was mapped at this address. */
 void segment_mark_slabs(const char *start);
-/* A large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0: it did not exist, or
- * is about to be unmapped. */
+/* A large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0: it did not exist,
+ * or is about to be unmapped. */
 void segment_mark_large(const char *start, size_t from, size_t to);
 
 #endif /* SLAB_PAGES_UNITS_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the CPUs to a phase: each object's bit in its slab's map of waiting objects is set. Neighbours
- * that were freed one after the other, a *run*, take one atomic operation.
+ * From the CPUs to a phase: each object's bit in its slab's map of waiting objects is set.
+ * Neighbours that were freed one after the other, a *run*, take one atomic operation.
  *
- * A slab with waiting objects is on the stack of its phase once: the thread that changes its link from
- * NULL pushes it. The object that waits keeps the slab. Nobody takes slabs off the stack while threads
- * add to the phase (rcu_enter_phase()).
+ * A slab with waiting objects is on the stack of its phase once: the thread that changes its link
+ * from NULL pushes it. The object that waits keeps the slab. Nobody takes slabs off the stack while
+ * threads add to the phase (rcu_enter_phase()).
  */
 #include "base/compiler.h"
 #include "base/probe.h"
@@ -196,8 +196,8 @@ bool rcu_cpus_hold(const struct cache_rcu *rcu)
 	return false;
 }
 
-/* Empty the arrays, which were fenced. With an engine that cannot fence its sections, an object may still
- * come into an array that looks empty; the next collection finds it. */
+/* Empty the arrays, which were fenced. With an engine that cannot fence its sections, an object may
+ * still come into an array that looks empty; the next collection finds it. */
 static void empty_arrays(struct cache_rcu *rcu, struct put_bad *ret_bad)
 {
 	void *objs[RCU_ARRAY_MAX];

@@ -2,10 +2,11 @@
 /*
  * slab_free_rcu(): frees that wait for a grace period.
  *
- * Each CPU collects freed objects in an array of its own, beside the one that serves allocations. When
- * it is full, the thread sets a bit for each object in a map of the object's slab, which lies apart from
- * the objects (collect.c). So nothing is written to an object that a reader may still use, and nothing
- * has to be allocated: the free cannot fail. A cache keeps a stack of the slabs that have such objects.
+ * Each CPU collects freed objects in an array of its own, beside the one that serves allocations.
+ * When it is full, the thread sets a bit for each object in a map of the object's slab, which lies
+ * apart from the objects (collect.c). So nothing is written to an object that a reader may still
+ * use, and nothing has to be allocated: the free cannot fail. A cache keeps a stack of the slabs
+ * that have such objects.
  *
  * All this exists twice, for two *phases*. One phase collects the objects that are freed now, the
  * other waits. A flip swaps them:
@@ -13,8 +14,8 @@
  *   collect the CPUs' objects · flip · wait for a grace period · recycle the waiting phase
  *
  * An object is unreachable before it is freed, and the thread that frees it reads the phase after
- * that. So whenever the object arrives in the phase, the grace period that follows the next flip began
- * after the object had become unreachable.
+ * that. So whenever the object arrives in the phase, the grace period that follows the next flip
+ * began after the object had become unreachable.
  *
  * There are two drivers. One is a callback of the flavour's call_rcu(), which queues itself again
  * until nothing waits. The other is a thread that finds too many objects waiting and calls
@@ -203,8 +204,8 @@ static SLAB_SLOWPATH void pass_on(struct slab_cache *cache, uint64_t *ret_pendin
 	rcu_end_taking(cache->rcu);
 }
 
-/* The array of this CPU has refused an object. Arrays get their limit when they are first used, so that
- * those of unused CPUs take no memory. */
+/* The array of this CPU has refused an object. Arrays get their limit when they are first used, so
+ * that those of unused CPUs take no memory. */
 static void make_room(struct slab_cache *cache, int cpu, uint64_t *ret_pending,
 		      struct put_bad *ret_bad)
 {
@@ -216,8 +217,8 @@ static void make_room(struct slab_cache *cache, int cpu, uint64_t *ret_pending,
 		pass_on(cache, ret_pending, ret_bad);
 }
 
-/* While the arrays are closed, or other threads disturb this one all the time, objects go to the phase
- * one by one. */
+/* While the arrays are closed, or other threads disturb this one all the time, objects go to the
+ * phase one by one. */
 static void add(struct slab_cache *cache, void *obj, uint64_t *ret_pending, struct put_bad *ret_bad)
 {
 	int cpu = cpu_engine->cpu();

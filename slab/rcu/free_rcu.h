@@ -13,8 +13,8 @@ struct cache_rcu;
 struct slab;
 struct slab_cache;
 
-/* Create the RCU state of a cache with args.rcu, with the arrays that its frees use. The caller holds
- * registry_lock. NULL and ENOMEM if there is no memory. */
+/* Create the RCU state of a cache with args.rcu, with the arrays that its frees use. The caller
+ * holds registry_lock. NULL and ENOMEM if there is no memory. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
 /* Does the cache use this flavour? NULL: none. */
 bool rcu_is_flavor(const struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
@@ -39,7 +39,8 @@ void rcu_wait_a_moment(struct slab_cache *cache);
 /* Held over fork. A thread that holds it takes only locks of arrays. */
 void rcu_fork_lock(void);
 void rcu_fork_unlock(void);
-/* After rcu_fork_lock(): wait until no thread has objects that are neither a CPU's nor in a phase. */
+/* After rcu_fork_lock(): wait until no thread has objects that are neither a CPU's nor in a
+ * phase. */
 void rcu_fork_wait(struct slab_cache *cache);
 /* In the child of a fork: the thread that recycled objects does not exist there. */
 void rcu_after_fork_child(struct slab_cache *cache);

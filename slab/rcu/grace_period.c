@@ -19,7 +19,8 @@
 #include <errno.h>
 
 #define HOLD_UP_NS 100000L
-/* If too many objects wait, a thread within a section is delayed once for every 128 that it adds. */
+/* If too many objects wait, a thread within a section is delayed once for every 128 that it
+ * adds. */
 #define HELD_UP_FOR 128u
 /* The most time of rcu_wait_a_moment(): two rounds of a callback take 20 ms and two grace
  * periods. */
@@ -58,8 +59,8 @@ static bool free_checked(struct slab_cache *cache, struct slab *slab, unsigned i
 	return false;
 }
 
-/* Free the objects of a tagged slab one by one. Returns the bits of those that are left, to be set as
- * in an ordinary slab. */
+/* Free the objects of a tagged slab one by one. Returns the bits of those that are left, to be set
+ * as in an ordinary slab. */
 static uint64_t free_singly(struct slab_cache *cache, struct slab *slab, unsigned word,
 			    uint64_t bits)
 {
@@ -91,8 +92,8 @@ static void free_word(struct slab_cache *cache, struct slab *slab, unsigned word
 							    cache->size);
 }
 
-/* Free the waiting objects of a slab; returns their number. The objects of a word are freed when the
- * next word with objects was read: these keep the slab. */
+/* Free the waiting objects of a slab; returns their number. The objects of a word are freed when
+ * the next word with objects was read: these keep the slab. */
 static unsigned free_slab(struct slab_cache *cache, struct slab *slab, unsigned phase,
 			  struct put_bad *bad)
 {
@@ -158,8 +159,8 @@ static bool users_left(const struct cache_rcu *rcu, unsigned phase)
 	return false;
 }
 
-/* The grace period of this phase has ended: free its objects and slabs. false: a thread still adds to
- * the phase, so it waits for another grace period. Called by the driver. */
+/* The grace period of this phase has ended: free its objects and slabs. false: a thread still adds
+ * to the phase, so it waits for another grace period. Called by the driver. */
 static bool recycle(struct cache_rcu *rcu, unsigned phase)
 {
 	struct slab_cache *cache = rcu->cache;
@@ -200,8 +201,8 @@ static bool flip_phase(struct cache_rcu *rcu)
 
 /* --- driving: grace periods ---------------------------------------------------------- */
 
-/* Wait for a grace period, and recycle the phase that waited for it; false as recycle(). Called by the
- * driver. */
+/* Wait for a grace period, and recycle the phase that waited for it; false as recycle(). Called by
+ * the driver. */
 static bool synchronize(struct cache_rcu *rcu)
 {
 	int cancel = cancel_disable();

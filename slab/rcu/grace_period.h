@@ -53,14 +53,14 @@ void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
  * them the phase is not recycled. */
 unsigned rcu_enter_phase(struct cache_rcu *rcu);
 void rcu_leave_phase(struct cache_rcu *rcu, unsigned phase);
-/* Add objects to the phase that collects; returns the number that now wait. Objects that are free or
- * wait already are added to *ret_bad. */
+/* Add objects to the phase that collects; returns the number that now wait. Objects that are free
+ * or wait already are added to *ret_bad. */
 uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs, struct put_bad *ret_bad);
 /* Move the objects of all CPUs to the phase that collects. If nothing was moved, returns -EAGAIN (a
  * fork is under way) or -EPERM (the kernel refuses the fence). Called by the driver. */
 int rcu_collect(struct cache_rcu *rcu);
-/* Around everything that takes objects out of an array and adds them to a phase. false: a fork is under
- * way; its child would lack such objects. */
+/* Around everything that takes objects out of an array and adds them to a phase. false: a fork is
+ * under way; its child would lack such objects. */
 bool rcu_begin_taking(struct cache_rcu *rcu);
 void rcu_end_taking(struct cache_rcu *rcu);
 extern uint32_t rcu_forking;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the kernel starts for a program for aarch64 (emulated.sh): QEMU with the CPU, and the folder
- * SYSROOT for the program's libraries. As arguments, because programs of tests run others without an
- * environment. Arguments: path and argv[0] of the program, then its arguments.
+ * SYSROOT for the program's libraries. As arguments, because programs of tests run others without
+ * an environment. Arguments: path and argv[0] of the program, then its arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>

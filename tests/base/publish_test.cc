@@ -27,8 +27,8 @@ void first() {}
 void second() {}
 void third() {}
 
-/* Three handlers in turn: with each number of slots but a multiple of three, another one comes to the
- * slot of the one before. */
+/* Three handlers in turn: with each number of slots but a multiple of three, another one comes to
+ * the slot of the one before. */
 struct handler handlers[] = {{first, &handlers[0]}, {second, &handlers[1]}, {third, &handlers[2]}};
 
 void set_any(struct handler_ring *ring, unsigned n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors that stay open, one by one. Those of a running process: tests/control/descriptors_test.cc. */
+/* Descriptors that stay open, one by one. Those of a running process:
+ * tests/control/descriptors_test.cc. */
 #include <cstddef>
 #include <string>
 
@@ -61,7 +62,8 @@ TEST(DescriptorStreamTest, AReaderThatDoesNotReadIsNotWaitedForLong)
 		  "");
 }
 
-/* The epoll of this watch has no entry for the descriptor, as if the application had taken it out. */
+/* The epoll of this watch has no entry for the descriptor, as if the application had taken it
+ * out. */
 TEST(WatchTest, AFurtherDescriptorEndsTheWait)
 {
 	EXPECT_EQ(run_in_child([] {

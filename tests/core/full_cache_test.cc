@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At the limit of its cache, with half of the objects free, no allocation is refused while another thread
- * shrinks, validates, defragments or trims; and the child of a fork finds every object free that its
- * parent had.
+ * At the limit of its cache, with half of the objects free, no allocation is refused while another
+ * thread shrinks, validates, defragments or trims; and the child of a fork finds every object free
+ * that its parent had.
  */
 #include <atomic>
 #include <chrono>
@@ -196,8 +196,8 @@ TEST_P(FullCacheTest, AChildFindsEveryObjectFreeThatItsParentHad)
 		  [&] { expect_no_child_to_miss_any(full, may_lack(GetParam(), full), [] {}); });
 }
 
-/* Nothing is in use, and all slabs are made and destroyed again and again. A child lacks the slab that the
- * other thread is just releasing. */
+/* Nothing is in use, and all slabs are made and destroyed again and again. A child lacks the slab
+ * that the other thread is just releasing. */
 TEST_P(FullCacheTest, AChildFindsEveryObjectFreeThatIsDestroyed)
 {
 	full_cache full(40, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two NUMA nodes, made up: which node's slabs CPUs and slab_alloc_node() get, and where objects
- * return to. Each test runs a second time, with SLAB_FAKE_NODES=2. And the machine's own nodes: where
- * the pages lie.
+ * return to. Each test runs a second time, with SLAB_FAKE_NODES=2. And the machine's own nodes:
+ * where the pages lie.
  */
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects that return to their slabs: runs, bits of one word, and pointers that are no free object. */
+/* Objects that return to their slabs: runs, bits of one word, and pointers that are no free
+ * object. */
 #include <algorithm>
 #include <vector>
 

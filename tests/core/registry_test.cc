@@ -75,8 +75,8 @@ TEST(RegistryTest, ADestructionWaitsForTheLock)
 				   [&] { EXPECT_TRUE(cache_is_registered(cache)); }));
 }
 
-/* The table knows an older cache by another name than its handle has: a search of the list would stop
- * there. */
+/* The table knows an older cache by another name than its handle has: a search of the list would
+ * stop there. */
 TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
 {
 	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);

@@ -100,8 +100,8 @@ long preemptions()
 	return usage.ru_nivcsw;
 }
 
-/* So many loops of an injection point take about 20 ms. The kernel may end a longer section by itself:
- * it looks through the CPU numbers of a process ten times a second. */
+/* So many loops of an injection point take about 20 ms. The kernel may end a longer section by
+ * itself: it looks through the CPU numbers of a process ten times a second. */
 unsigned long_loops(const std::function<void()> &section, unsigned &loops)
 {
 	double least = 1;

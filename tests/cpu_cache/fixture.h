@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A test on one engine, and on one user's arrays. The thread stays on one CPU. Objects are addresses
- * that nothing reads or writes.
+ * A test on one engine, and on one user's arrays. The thread stays on one CPU. Objects are
+ * addresses that nothing reads or writes.
  */
 #ifndef TESTS_CPU_CACHE_FIXTURE_H
 #define TESTS_CPU_CACHE_FIXTURE_H

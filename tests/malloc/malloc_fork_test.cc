@@ -178,7 +178,8 @@ TEST(PreloadedFork, ChildrenStartThreadsAndFork)
 
 constexpr unsigned stdio_forks = 120;
 
-/* The C library's locks are not fair: a thread that locks them without a pause keeps them from others. */
+/* The C library's locks are not fair: a thread that locks them without a pause keeps them from
+ * others. */
 void pause_briefly()
 {
 	usleep(100);
@@ -261,7 +262,8 @@ TEST(PreloadedFork, WaitsForNoStreamThatWaitsForIt)
 
 /* --- handlers ------------------------------------------------------------------------------- */
 
-/* fork() without fork handlers, from glibc 2.34 on: the only one for handlers in a process with threads. */
+/* fork() without fork handlers, from glibc 2.34 on: the only one for handlers in a process with
+ * threads. */
 pid_t (*const fork_alone)() = find_function<pid_t()>("_Fork");
 std::atomic<unsigned> forked_in_handler, failed_in_handler;
 

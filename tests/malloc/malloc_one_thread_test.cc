@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process with one thread. Its signal handlers may fork at any moment: the children return from
- * them, as the parent does. Its children may have a system call filter that forbids nearly all calls.
- * No test here starts a thread. A hang ends by SIGALRM.
+ * them, as the parent does. Its children may have a system call filter that forbids nearly all
+ * calls. No test here starts a thread. A hang ends by SIGALRM.
  */
 #include "preloaded.h"
 
@@ -141,8 +141,8 @@ TEST(OneThread, ForksInHandlersWhereverTheyInterruptIt)
 
 /* --- few system calls --------------------------------------------------------------------- */
 
-/* Other calls than these kill the process from here on. The clock is a call where the kernel maps no
- * function for it, and the last two are the test's own. */
+/* Other calls than these kill the process from here on. The clock is a call where the kernel maps
+ * no function for it, and the last two are the test's own. */
 bool allow_few_calls()
 {
 	const unsigned allowed[] = {SYS_mmap,    SYS_munmap,    SYS_mremap,        SYS_mprotect,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program in C that does not know libslab, for malloc_process_test: it does the task that its argument
- * names, prints what it found, and ends with 0 unless something went wrong.
+ * A program in C that does not know libslab, for malloc_process_test: it does the task that its
+ * argument names, prints what it found, and ends with 0 unless something went wrong.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that contains its C++ library, for programs in C: its operators new fail as they should. */
+/* A library that contains its C++ library, for programs in C: its operators new fail as they
+ * should. */
 #include <cstddef>
 #include <new>
 

@@ -147,7 +147,8 @@ objects thinned(struct slab_cache *cache, const objects &objs, std::size_t step)
 
 constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
 
-/* A huge page that consists of slabs of these objects, all of which are in use; 0: there is none. */
+/* A huge page that consists of slabs of these objects, all of which are in use; 0: there is
+ * none. */
 std::uintptr_t full_huge_page(const objects &objs)
 {
 	std::map<std::uintptr_t, std::size_t> count;

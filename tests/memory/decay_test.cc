@@ -127,7 +127,8 @@ TEST(DecayTest, AFreeAfterThePassesEndedWakesThem)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-/* The CPU holds nothing, but its array has a limit: a free set it, and an allocation emptied the array. */
+/* The CPU holds nothing, but its array has a limit: a free set it, and an allocation emptied the
+ * array. */
 TEST(DecayTest, AFreeIntoAnEmptyArrayWakesThePasses)
 {
 	test_cache cache(object_size);

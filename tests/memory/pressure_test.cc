@@ -211,8 +211,8 @@ TEST_F(PressureTest, AChildLooksItself)
 	EXPECT_EQ(calls, 0U);
 }
 
-/* The thread that looked in the parent does not hold up the child. (The child of a process that never
- * had a second thread goes on in the same look.) */
+/* The thread that looked in the parent does not hold up the child. (The child of a process that
+ * never had a second thread goes on in the same look.) */
 TEST_F(PressureTest, NoThreadLooksInTheChildOfAReclaimFunction)
 {
 	std::string failure = "not called";

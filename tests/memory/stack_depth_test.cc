@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads with small stacks: what malloc(), free(), slab_alloc() and slab_free() reach takes 4 KiB
- * at most, other functions 8 KiB. Reports are apart. The slow paths run decay passes, since there is
- * no control thread.
+ * at most, other functions 8 KiB. Reports are apart. The slow paths run decay passes, since there
+ * is no control thread.
  */
 #include <array>
 #include <cerrno>

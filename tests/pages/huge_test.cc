@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_HUGE: when fresh memory is populated as huge pages, and that nothing of one is lost. What the
- * system's setting is, and how long a huge page takes, is pretended.
+ * SLAB_HUGE: when fresh memory is populated as huge pages, and that nothing of one is lost. What
+ * the system's setting is, and how long a huge page takes, is pretended.
  */
 #include <atomic>
 #include <cerrno>

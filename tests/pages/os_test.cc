@@ -39,8 +39,8 @@ std::uintptr_t preferred()
 	return reinterpret_cast<std::uintptr_t>(start);
 }
 
-/* There is no room for the padding of an aligned mapping, and what lies below the last one and below
- * the kernel's choice is taken. */
+/* There is no room for the padding of an aligned mapping, and what lies below the last one and
+ * below the kernel's choice is taken. */
 TEST(OsTest, AnAlignedMappingIsFoundFurtherBelowWhereSpaceIsShort)
 {
 	if (under_asan || under_tsan)

@@ -207,8 +207,8 @@ struct slab_cache *closed_meanwhile;
 std::atomic<bool> drained, looked;
 std::thread closer;
 
-/* The thread that fills the magazine has the depot's lock and the objects; `full` is as before. The engine
- * mutex has a mark there. */
+/* The thread that fills the magazine has the depot's lock and the objects; `full` is as before. The
+ * engine mutex has a mark there. */
 void close_where_a_magazine_is_filled(int point)
 {
 	struct slab_cache *cache = closed_meanwhile;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc 2.41 and newer, simulated: struct rseq is larger than its first 32 bytes, __rseq_size is that
- * of the fields that the kernel fills, and the area stands where the C library wants it. glibc's
- * own registration is switched off (GLIBC_TUNABLES=glibc.pthread.rseq=0, which the test sets), and
- * each thread registers an area of this program. Exit status 77: the kernel has no such areas.
+ * glibc 2.41 and newer, simulated: struct rseq is larger than its first 32 bytes, __rseq_size is
+ * that of the fields that the kernel fills, and the area stands where the C library wants it.
+ * glibc's own registration is switched off (GLIBC_TUNABLES=glibc.pthread.rseq=0, which the test
+ * sets), and each thread registers an area of this program. Exit status 77: the kernel has no such
+ * areas.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each access to memory is a mark. The rooms core and percpu and two engines are compiled once more for
- * this program with -fsanitize=thread, which calls these functions before each access and in place of each
- * atomic operation; no other part of ThreadSanitizer is used. The names are the compiler's.
+ * Each access to memory is a mark. The rooms core and percpu and two engines are compiled once more
+ * for this program with -fsanitize=thread, which calls these functions before each access and in
+ * place of each atomic operation; no other part of ThreadSanitizer is used. The names are the
+ * compiler's.
  */
 #include <cstdint>
 

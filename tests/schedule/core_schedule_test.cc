@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core under the deterministic scheduler: threads allocate and free, in short and in long arrays,
- * beside threads that close caches, move slabs, and release them. Each object in use has its owner's mark,
- * and in the end all objects are counted.
+ * The core under the deterministic scheduler: threads allocate and free, in short and in long
+ * arrays, beside threads that close caches, move slabs, and release them. Each object in use has
+ * its owner's mark, and in the end all objects are counted.
  */
 #include <algorithm>
 #include <cstdint>
@@ -33,8 +33,8 @@ namespace
 
 constexpr std::size_t object_size = 2048;
 
-/* A cache with short arrays, small slabs, and marks in its objects. The threads run one at a time, so the
- * members need no lock. */
+/* A cache with short arrays, small slabs, and marks in its objects. The threads run one at a time,
+ * so the members need no lock. */
 class arena
 {
 public:
@@ -216,8 +216,8 @@ TEST(CoreScheduleTest, TwoThreadsThatCloseAreInTurns)
 	});
 }
 
-/* While a cache is closed and drained, only its slabs and threads have objects. The threads fill magazines and
- * empty them. */
+/* While a cache is closed and drained, only its slabs and threads have objects. The threads fill
+ * magazines and empty them. */
 TEST(CoreScheduleTest, AClosedCacheHoldsNothing)
 {
 	for_seeds(100, [](std::uint64_t seed) {

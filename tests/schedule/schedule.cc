@@ -241,7 +241,8 @@ const char *given_seed()
 	return from_arguments.empty() ? from_environment : from_arguments.c_str();
 }
 
-/* A run that hangs or crashes has no time for SCOPED_TRACE: the seed is written by a signal handler. */
+/* A run that hangs or crashes has no time for SCOPED_TRACE: the seed is written by a signal
+ * handler. */
 char seed_line[80];
 const int ends[] = {SIGALRM, SIGSEGV, SIGABRT};
 struct sigaction before[3];

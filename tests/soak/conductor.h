@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads that disturb the others: each makes one disturbance after another, in random order. */
+/* The threads that disturb the others: each makes one disturbance after another, in random
+ * order. */
 #ifndef TESTS_SOAK_CONDUCTOR_H
 #define TESTS_SOAK_CONDUCTOR_H
 

@@ -320,8 +320,8 @@ void create_and_destroy(struct conductor *c)
 
 std::atomic<bool> passed[CPU_INJECT_POINTS];
 
-/* Points of sections in assembly spin by themselves, each time. Here other threads pass the one that
- * is held up. */
+/* Points of sections in assembly spin by themselves, each time. Here other threads pass the one
+ * that is held up. */
 void spin_at(int point)
 {
 	static thread_local unsigned passes;
@@ -350,7 +350,8 @@ void busy_wait(unsigned ns)
 	       static_cast<long>(ns));
 }
 
-/* Take the objects of a kind from the CPUs, again and again. In between the CPUs fill their arrays. */
+/* Take the objects of a kind from the CPUs, again and again. In between the CPUs fill their
+ * arrays. */
 void drain_often(struct conductor *c, unsigned kind)
 {
 	struct slab_cache *cache = cache_of(kind);
@@ -379,9 +380,9 @@ void set_loops(unsigned point, unsigned loops)
 }
 
 /* Hold threads up at a point of a section and at a step of a slow path, with objects of one kind.
- * Either the arrays of this kind are drained meanwhile; or they stay as they are, so that one thread
- * can find a slab as another one left it long before. Some threads are interrupted there, which
- * aborts a section. */
+ * Either the arrays of this kind are drained meanwhile; or they stay as they are, so that one
+ * thread can find a slab as another one left it long before. Some threads are interrupted there,
+ * which aborts a section. */
 void delay(struct conductor *c)
 {
 	const unsigned section = c->random.below(CPU_INJECT_SECTIONS);

@@ -4,9 +4,9 @@
  * lost, and an allocation that fails without a cause.
  *
  * The first word of an object is its tag, a hash of its address: LIVE while it has an owner, IDLE
- * while it has none. An owner claims an object by exchanging the tag, so of two owners of one object
- * at least one sees the other, whatever the order of their steps. The other words hold a pattern of
- * the owner's stamp, a number that is never used again.
+ * while it has none. An owner claims an object by exchanging the tag, so of two owners of one
+ * object at least one sees the other, whatever the order of their steps. The other words hold a
+ * pattern of the owner's stamp, a number that is never used again.
  *
  * Of objects of more than pattern_bytes the first pattern_bytes, one word of each page and the last
  * word hold the pattern.

@@ -50,7 +50,8 @@ double now()
 	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-/* Objects that remain in a cache: those with an owner were lost by the soak, the others by libslab. */
+/* Objects that remain in a cache: those with an owner were lost by the soak, the others by
+ * libslab. */
 void write_owners(const char *text)
 {
 	static const char before[] = "\nObject 0x";

@@ -45,8 +45,8 @@ std::uint64_t stamp_in(const void *obj)
 
 /* --- movable objects ------------------------------------------------------------------------- */
 
-/* The stamp of a movable object is key + n * keys, so the object leads to its place. No thread waits
- * for the lock of a place. */
+/* The stamp of a movable object is key + n * keys, so the object leads to its place. No thread
+ * waits for the lock of a place. */
 struct place {
 	std::atomic<void *> obj{nullptr};
 	std::atomic<bool> locked{false};

@@ -275,8 +275,8 @@ void allocate_in_handler(struct worker *worker)
 	worker->in_handler.fetch_add(2, std::memory_order_relaxed);
 }
 
-/* The handler may interrupt nanosleep(), where glibc before 2.41 lets the thread be cancelled at any
- * instruction. A cancellation waits until the handler is done with libslab. */
+/* The handler may interrupt nanosleep(), where glibc before 2.41 lets the thread be cancelled at
+ * any instruction. A cancellation waits until the handler is done with libslab. */
 void handle(int)
 {
 	const int saved = errno;

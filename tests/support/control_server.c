@@ -43,8 +43,8 @@ static struct slab_cache *create(const char *name, size_t size, uint64_t flags)
 	return slab_cache_create(name, size, NULL, flags | SLAB_PANIC);
 }
 
-/* libslab's calls of open() come here. Each must set O_CLOEXEC, so that no program that this process
- * starts inherits the file. */
+/* libslab's calls of open() come here. Each must set O_CLOEXEC, so that no program that this
+ * process starts inherits the file. */
 int open(const char *path, int flags, ...)
 {
 	va_list more;

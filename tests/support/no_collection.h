@@ -9,7 +9,8 @@ extern "C" {
 namespace slab_test
 {
 
-/* While this object lives, no thread takes objects that wait for a grace period out of a CPU's LIFO. */
+/* While this object lives, no thread takes objects that wait for a grace period out of a CPU's
+ * LIFO. */
 class no_collection
 {
 public:

@@ -52,7 +52,8 @@ constexpr bool under_tsan = true;
 constexpr bool under_tsan = false;
 #endif
 
-/* SLAB_TEST_SLOWER is how many times as long as usual a test may take, where a machine is emulated. */
+/* SLAB_TEST_SLOWER is how many times as long as usual a test may take, where a machine is
+ * emulated. */
 inline unsigned seconds_of_children()
 {
 	const char *factor = std::getenv("SLAB_TEST_SLOWER");
@@ -239,7 +240,8 @@ inline second_run run_again(const std::vector<std::string> &settings)
 	return run;
 }
 
-/* Does the test run with these settings in its environment? If not, it runs a second time, there. */
+/* Does the test run with these settings in its environment? If not, it runs a second time,
+ * there. */
 inline bool in_environment(const std::vector<std::string> &settings)
 {
 	if (running_again())

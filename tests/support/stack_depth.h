@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much stack a call takes: it runs in a thread with a stack of its own, which is painted before.
- * What was overwritten below the caller's frame counts, with the frames of the C library in it.
- * The program is linked with -z now: the dynamic linker needs up to 3 KiB to bind a symbol later.
+ * How much stack a call takes: it runs in a thread with a stack of its own, which is painted
+ * before. What was overwritten below the caller's frame counts, with the frames of the C library in
+ * it. The program is linked with -z now: the dynamic linker needs up to 3 KiB to bind a symbol
+ * later.
  */
 #ifndef TESTS_SUPPORT_STACK_DEPTH_H
 #define TESTS_SUPPORT_STACK_DEPTH_H
