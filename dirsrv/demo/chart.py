@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The picture: a panel of bars for each row of the comparison, and one for debugging. Plain SVG without scripts,
-so that it shows wherever Markdown does. Colours follow the reader's light or dark theme; without one it is light.
+"""The picture of the comparison: a panel of bars for each row. Plain SVG without scripts, so that it
+shows wherever Markdown does. Colours follow the reader's light or dark theme; without one it is light.
 """
 from compare import ROWS
 
@@ -24,7 +24,6 @@ WIDTH, MARGIN, GAP = 860, 24, 16
 TITLE, HEADING, BAR, FOOT = 64, 34, 22, 12
 NAME, VALUE = 92, 64
 PANEL = (WIDTH - 2 * MARGIN - GAP) // 2
-PHASE = {"before": "#8a939c", "debugging": "#e4472b", "after": "#8a939c"}
 
 
 def text(x, y, content, size=12, anchor="start", css="", weight="normal", colour=None):
@@ -49,7 +48,7 @@ def panel(x, y, title, bars, decimals):
                    css="dim")
 
 
-def panels(comparison, phases):
+def panels(comparison):
     """(title, bars, decimals) for each."""
     for row in ROWS:
         better = "more is better" if row[3] else "less is better"
@@ -57,13 +56,11 @@ def panels(comparison, phases):
                [(side.name, side.median(row[0]),
                  COLOURS["slab" if side.name == "libslab" else side.name])
                 for side in comparison.sides], row[2])
-    yield ("operations/s while one cache is debugged",
-           [(name, rate, PHASE[name]) for name, rate, _ in phases], 0)
 
 
-def write(path, comparison, phases, note):
+def write(path, comparison, note):
     out, bottom = [], TITLE
-    todo = list(panels(comparison, phases))
+    todo = list(panels(comparison))
     for i in range(0, len(todo), 2):
         for column, (title, bars, decimals) in enumerate(todo[i:i + 2]):
             out += panel(MARGIN + column * (PANEL + GAP), bottom, title, bars, decimals)

@@ -13,10 +13,7 @@ MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 SIDES = ("libslab",) + MALLOCS
 WARM_UP_S = 0.3
 SAMPLE_S = 0.1
-# Times the seconds of the demo's other parts. Other work on the machine comes and goes: medians of
-# many short turns differ less than those of a few long ones.
-TURN, TURN_MIN_S = 0.4, 0.3
-SETTLE = 2.5
+SETTLE = 2.5  # times the seconds of a turn
 MIB = 1024 * 1024
 
 # key, label, decimals, whether more is better
@@ -25,10 +22,6 @@ ROWS = (("rate", "operations/s", 0, True),
         ("p99", "99 % latency, us", 0, False),
         ("loaded", "MiB resident under load", 1, False),
         ("after", "MiB resident {settle:g} s later", 1, False))
-
-
-def turn_seconds(seconds):
-    return max(TURN * seconds, TURN_MIN_S)
 
 
 class Side:
@@ -94,7 +87,7 @@ class Comparison:
         for turn in range(rounds):
             for side in bench.order(self.sides, turn):
                 progress.show(turn, side.name)
-                side.turn(load, turn_seconds(seconds))
+                side.turn(load, seconds)
         self.settle = SETTLE * seconds
         time.sleep(self.settle)
         for side in self.sides:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./run demo: a directory server on libslab under load, seen from outside while it runs; then the
-same server on malloc.
+"""./run demo: a directory server on libslab under load, seen from outside while it runs; with
+--rounds then the same server on malloc.
 """
 import contextlib
 import os
@@ -19,17 +19,18 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 # pylint: disable=wrong-import-position
 import bench
 import chart
-from compare import Comparison, server_environment, turn_seconds
+from compare import Comparison, server_environment
 from options import parse
-from programs import (CONNECTIONS, IDLE, MIX, Failure, Load, Server, catch_signals, end, ignore_signals, operations, run,
-                      search, uninterrupted)
+from programs import (CONNECTIONS, IDLE, MIX, Failure, Load, Server, catch_signals, end,
+                      ignore_signals, operations, run, running, search, uninterrupted)
 
 EXIT_FAILURE, EXIT_INTERRUPTED = 1, 130
 CACHE = "ldapd.operation"
 OWN = "^(pblock|ldapd.entry|ldapd.operation)$"  # small beside those of attributes and values
 CACHES_SHOWN = 12
 SITES_SHOWN = 16  # lines
-PROGRAMS = ("ldapd", "ldapd-malloc", "ldapload", "slabinfo", "corruption")
+SAMPLE_S = 0.2  # of the picture
+PROGRAMS = ("ldapd", "ldapload", "slabinfo", "corruption")
 
 
 def check_tools(build):
@@ -88,16 +89,15 @@ def show_load(options, server, folder):
     return load
 
 
-def phase(server, duration, name):
-    """Of the next seconds: operations per second, and CPU time in us for each."""
-    begin, cpu, at = operations(server), server.cpu_s(), time.monotonic()
-    wait(duration, f"measuring: {name}")
-    count, elapsed = operations(server) - begin, time.monotonic() - at
-    return name, count / elapsed, (server.cpu_s() - cpu) * 1e6 / max(count, 1)
+def rate(server, duration):
+    """Operations per second in the next seconds."""
+    begin, at = operations(server), time.monotonic()
+    wait(duration, "measuring")
+    return (operations(server) - begin) / (time.monotonic() - at)
 
 
 def show_debugging(options, server, load):
-    """All of it on a running server, under load. Returns the figures of the three phases."""
+    """All of it on a running server, under load."""
     with load.endless(server) as process:
         heading("under load: which objects have the memory")
         wait(options.seconds / 2, "the load goes on")
@@ -105,19 +105,14 @@ def show_debugging(options, server, load):
         slabinfo(options, server, "-S", OWN)
 
         heading("under load: debugging is switched on for one cache, and off again")
-        phases = [phase(server, options.seconds, "before")]
         slabinfo(options, server, "-da", CACHE)
-        phases.append(phase(server, options.seconds, "debugging"))
+        meanwhile = rate(server, options.seconds)
         slabinfo(options, server, "-t", CACHE, lines=SITES_SHOWN)
         slabinfo(options, server, "-v", CACHE)
         slabinfo(options, server, "-d", CACHE)
-        phases.append(phase(server, options.seconds, "after"))
-        say(f"\n{'':<12}{'operations/s':>14}{'CPU us per operation':>24}")
-        for name, rate, cpu in phases:
-            say(f"{name:<12}{rate:14.0f}{cpu:24.1f}")
+        say(f"\nMeanwhile ldapd answered {meanwhile:,.0f} operations per second.")
         server.check()
         end(process)
-    return phases
 
 
 def show_report(options):
@@ -144,7 +139,7 @@ def other_work():
 def show_comparison(options, stack, load, busy):
     heading("the same server on malloc: medians of "
             f"{options.rounds} round{'s' if options.rounds > 1 else ''} of "
-            f"{turn_seconds(options.seconds):g} s")
+            f"{options.seconds:g} s")
     comparison = Comparison(options.build, options.ldif, stack)
     comparison.measure(load, options.rounds, options.seconds)
     say("ratio: libslab to the best of the others; higher is better for operations/s, lower\n"
@@ -156,7 +151,25 @@ def show_comparison(options, stack, load, busy):
         say(f"The machine had other work when the demo started (load {busy:.1f}): rates and\n"
             "latencies may be far off.")
     comparison.stop()
-    return comparison
+    path = f"{options.build}/compare.svg"
+    chart.write(path, comparison, bench.machine())
+    say(f"A picture of this: {path}")
+
+
+def draw(options, recording):
+    """The picture of the load, as slabinfo draws it."""
+    path = f"{options.build}/demo.svg"
+    run([f"{options.build}/bin/slabinfo", f"--plot={path}", recording])
+    return path
+
+
+def say_goodbye(options, picture):
+    heading("what you have seen")
+    say(f"""Types hold the memory of a running server; one of them was checked, object by object, while the
+server answered; and the report of a bug named the line that is to blame.
+A picture of the objects and bytes of each type over that time: {picture}
+Try next, with a program of yours:
+    LD_PRELOAD={options.build}/lib/libslab_malloc.so.0 PROGRAM & {options.build}/bin/slabinfo --pid $!""")
 
 
 def demo(options, stack):
@@ -164,19 +177,22 @@ def demo(options, stack):
     with uninterrupted():
         folder = tempfile.mkdtemp(prefix="ldapd-demo-")
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    begin, machine, busy = time.monotonic(), bench.machine(), other_work()
+    busy = other_work()
     heading("a directory server on libslab")
     server = Server(f"{options.build}/bin/ldapd", server_environment(), options.ldif, stack)
-    load = show_load(options, server, folder)
-    phases = show_debugging(options, server, load)
+    recording = f"{folder}/recording"
+    record = [f"{options.build}/bin/slabinfo", f"--record={recording}", f"--interval={SAMPLE_S}",
+              "--pid", str(server.pid)]
+    with running(record) as recorder:
+        load = show_load(options, server, folder)
+        show_debugging(options, server, load)
+        end(recorder)
     server.stop()
     say("\nldapd has stopped; each of its caches was empty at the end.")
     show_report(options)
-    comparison = show_comparison(options, stack, load, busy)
-    path = f"{options.build}/demo.svg"
-    chart.write(path, comparison, phases, machine)
-    say(f"\nA picture of this: {path}")
-    say(f"The demo took {time.monotonic() - begin:.0f} s.")
+    if options.rounds:
+        show_comparison(options, stack, load, busy)
+    say_goodbye(options, draw(options, recording))
 
 
 def main():

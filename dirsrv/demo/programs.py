@@ -280,5 +280,6 @@ def output(process):
     text, errors = process.communicate()
     if process.returncode:
         lines = (errors.strip() or text.strip() or "no message").splitlines()
-        raise Failure(f"ldapload ended with status {process.returncode}: {lines[-1]}")
+        program = os.path.basename(process.args[0])
+        raise Failure(f"{program} ended with status {process.returncode}: {lines[-1]}")
     return text

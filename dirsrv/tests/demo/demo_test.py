@@ -77,13 +77,15 @@ def every_part_is_shown(build):
              r"^ *\d+ operation_free\+0x\w+ \(operation\.c:\d+\)",
              r"^ldapd\.operation +no problems found$",
              r"^ldapd\.operation .*debug flags: FZPU -> none",
-             r"^debugging +\d+ +[\d.]+$",
+             r"^Meanwhile ldapd answered [\d,]+ operations per second\.$",
              r"^ldapd has stopped; each of its caches was empty",
              r"^BUG entry: Right Redzone overwritten$",
              r"^ +libslab +glibc .*ratio$",
              r"^operations/s +\d+ +\d+ ",
              r"^MiB resident 0\.75 s later +[\d.]+ +[\d.]+ ",
-             r"^A picture of this: .*demo\.svg$")
+             r"^A picture of this: .*compare\.svg$",
+             r"^A picture of the objects .*demo\.svg$",
+             r"^    LD_PRELOAD=.*libslab_malloc\.so\.0 PROGRAM & .*slabinfo --pid")
     at = 0
     for part in parts:
         found = re.compile(part, re.MULTILINE).search(out, at)
@@ -92,13 +94,19 @@ def every_part_is_shown(build):
     own = out[out.index("-S '^(pblock"):out.index("== under load: debugging")]
     for name in ("pblock", "ldapd.entry", "ldapd.operation"):
         assert re.search(rf"^{name} +\d+ +\d+ ", own, re.MULTILINE), own
-    with open(f"{build}/demo.svg", encoding="utf-8") as file:
-        assert file.read().rstrip().endswith("</svg>")
+    for picture in ("demo", "compare"):
+        with open(f"{build}/{picture}.svg", encoding="utf-8") as file:
+            assert file.read().rstrip().endswith("</svg>")
     check_columns(out)
 
 
+def without_rounds_there_is_no_comparison(build):
+    status, out, err = run("--build", build, "--ldif", LDIF, "--seconds", "0.3")
+    assert status == 0 and "on malloc" not in out, out + err
+
+
 def wrong_options_are_refused(build):
-    for options in (("--seconds", "0"), ("--seconds", "x"), ("--rounds", "0"), ("--rounds",),
+    for options in (("--seconds", "0"), ("--seconds", "x"), ("--rounds", "-1"), ("--rounds",),
                     ("--ldif", "/nonexistent"), ("--nonsense",), ("--sec", "1"), ("more",)):
         status, out, err = run("--build", build, *options)
         assert status == 2 and not out and err.count("\n") == 1, (options, status, out, err)
@@ -106,10 +114,10 @@ def wrong_options_are_refused(build):
 
 
 def run_refuses_them_before_it_builds(_):
-    done = subprocess.run([f"{TOP}/run", "demo", "--rounds", "0"], capture_output=True, text=True,
+    done = subprocess.run([f"{TOP}/run", "demo", "--rounds", "1001"], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 2 and "building" not in done.stdout, done
-    assert "'0' is no whole number from 1 to 1000" in done.stderr, done
+    assert "'1001' is no whole number from 0 to 1000" in done.stderr, done
 
 
 def run_prints_the_same_help(_):
@@ -183,7 +191,7 @@ def an_interrupt_leaves_nothing(build):
 
 
 TESTS = {
-    "shown": [every_part_is_shown],
+    "shown": [every_part_is_shown, without_rounds_there_is_no_comparison],
     "options": [wrong_options_are_refused, run_refuses_them_before_it_builds,
                 run_prints_the_same_help],
     "failures": [a_missing_program_is_reported, a_server_that_does_not_start_is_reported,
