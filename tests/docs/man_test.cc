@@ -222,7 +222,7 @@ TEST(ManTest, ReferencesLeadToPages)
 		}
 }
 
-/* The examples of a document that are whole programs. */
+/* The examples of a document that a compiler takes: they include what they use. */
 std::vector<std::string> programs_in(const std::string &text, const std::string &begin,
 				     const std::string &end)
 {
@@ -233,7 +233,7 @@ std::vector<std::string> programs_in(const std::string &text, const std::string 
 		const std::size_t start = at + begin.size();
 		const std::string block = text.substr(start, text.find(end, start) - start);
 
-		if (contains(block, "int main("))
+		if (contains(block, "#include <slab/"))
 			programs.push_back(block);
 	}
 	return programs;

@@ -48,8 +48,7 @@ SCENES = {
                  ("*:10000' server", "*:10000' corruption none")],
         status={"corruption overflow --seconds 60": 139,
                 "SLAB_FAIL=interval=5,times=1,cache=entry corruption none": 1}),
-    "docs/heap-profile.md": Scene(replace=[("./server", OTHER)]),
-    "docs/memory.md": Scene(replace=[("FILE.c", "idle.c")]),
+    "docs/profiling.md": Scene(replace=[("./server", OTHER)]),
     "docs/control.md": Scene(
         before=[DIRECTORY, WORKS],
         replace=[("/run/slab/4711.sock", "run/slab/$server.sock")]),
