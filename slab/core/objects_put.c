@@ -26,13 +26,14 @@ struct put {
 	uint64_t reciprocal;
 	size_t size;
 	struct put_bad *bad;
-	uint64_t done; /* number of bits set */
+	unsigned refused; /* objects that no bit was set for */
 };
 
 static void add_bad(struct put *put, void *obj, unsigned what)
 {
 	struct put_bad *bad = put->bad;
 
+	put->refused++;
 	if (bad->n == PUT_BAD_MAX)
 		return;
 	bad->bad[bad->n].obj = obj;
@@ -71,7 +72,6 @@ static inline void set_bits(struct put *put, struct slab *slab, unsigned word, u
 	}
 	__atomic_store_n(&slab->map[word], map | bits, __ATOMIC_RELAXED);
 	__atomic_store_n(&slab->free, (uint16_t)(slab->free + n), __ATOMIC_RELAXED);
-	put->done += n;
 }
 
 static void set_run(struct put *put, struct slab *slab, unsigned index, unsigned left)
@@ -132,67 +132,75 @@ static unsigned put_word(struct put *put, struct slab *slab, unsigned index, uns
 	return k;
 }
 
-/* The second object may be a neighbour of the first one, which is the slab's object `index`. */
-static unsigned put_near(struct put *put, struct slab *slab, unsigned index, unsigned n,
-			 void *const *p)
+/* The second object may be a neighbour of the first one, which is the slab's object `index`. Put both if so,
+ * and others that are near. Returns their number. */
+static __attribute__((noinline)) unsigned put_near(struct put *put, struct slab *slab,
+						   unsigned index, unsigned n, void *const *p)
 {
 	const ptrdiff_t size = (ptrdiff_t)put->size, step = (char *)p[1] - (char *)p[0];
 	unsigned k;
 
-	if (step != size && step != -size)
-		return put_word(put, slab, index, n, p);
-	k = run_length(n, p, step);
-	if (step > 0 && k > slab->initialized - index)
-		k = slab->initialized - index;
-	if (step < 0 && k > index + 1)
-		k = index + 1;
-	set_run(put, slab, step > 0 ? index : index + 1 - k, k);
-	return k;
-}
-
-/* Put the first object of p[], and others that are near it. Returns their number; *ret_keep: it is of
- * another shard. */
-static inline unsigned put_some(struct put *put, unsigned n, void *const *p, bool *ret_keep)
-{
-	char *obj = p[0];
-	struct slab *slab = slab_of(obj);
-	const size_t apart = (size_t)((char *)p[1] - obj) + NEAR_OBJECTS * put->size;
-	unsigned index, k = 1;
-	bool starts;
-
-	*ret_keep = false;
-	if (SLAB_UNLIKELY(__atomic_load_n(&slab->shard, __ATOMIC_RELAXED) != put->shard)) {
-		*ret_keep = is_elsewhere(put, slab, obj);
-		return 1;
+	if (step == size || step == -size) {
+		k = run_length(n, p, step);
+		if (step > 0 && k > slab->initialized - index)
+			k = slab->initialized - index;
+		if (step < 0 && k > index + 1)
+			k = index + 1;
+		set_run(put, slab, step > 0 ? index : index + 1 - k, k);
+	} else {
+		k = put_word(put, slab, index, n, p);
 	}
-	index = slab_index_at(put->reciprocal, (size_t)(obj - slab->base), &starts);
-	if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized)) {
-		add_bad(put, obj, PUT_NO_OBJECT);
-		return 1;
-	}
-	if (n > 1 && apart < 2 * NEAR_OBJECTS * put->size)
-		k = put_near(put, slab, index, n, p);
-	else
-		set_bits(put, slab, index / 64, UINT64_C(1) << index % 64, 1);
 	if (SLAB_UNLIKELY(slab->free >= slab->up))
 		slab_relist(put->shard, slab);
 	return k;
 }
 
+/* An object that no neighbour follows: with a few instructions, since frees in random order come here. */
+static inline void put_alone(struct put *put, struct slab *slab, unsigned index)
+{
+	const uint64_t bit = UINT64_C(1) << index % 64, map = slab->map[index / 64];
+	const unsigned free = slab->free + 1u;
+
+	if (SLAB_UNLIKELY(map & bit)) {
+		add_twice(put, slab, index / 64, bit);
+		return;
+	}
+	__atomic_store_n(&slab->map[index / 64], map | bit, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->free, (uint16_t)free, __ATOMIC_RELAXED);
+	if (SLAB_UNLIKELY(free >= slab->up))
+		slab_relist(put->shard, slab);
+}
+
 /* With the lock: put the objects of this shard. The others stay, at the start of objs[]; returns their
- * number. */
+ * number. Locals: the compiler cannot know that a store to a map leaves *put as it is. */
 static unsigned put_round(struct put *put, unsigned n, void **objs)
 {
-	unsigned kept = 0, k;
-	bool keep;
+	const struct shard *shard = put->shard;
+	const uint64_t reciprocal = put->reciprocal;
+	const size_t near = NEAR_OBJECTS * put->size;
+	void **kept = objs;
 
-	for (unsigned i = 0; i < n; i += k) {
-		k = put_some(put, n - i, objs + i, &keep);
-		if (SLAB_UNLIKELY(keep))
-			objs[kept++] = objs[i];
+	for (void **p = objs, **end = objs + n; p < end; p++) {
+		char *obj = *p;
+		struct slab *slab = slab_of(obj);
+		bool starts;
+		unsigned index;
+
+		if (SLAB_UNLIKELY(__atomic_load_n(&slab->shard, __ATOMIC_RELAXED) != shard)) {
+			if (is_elsewhere(put, slab, obj))
+				*kept++ = obj;
+			continue;
+		}
+		index = slab_index_at(reciprocal, (size_t)(obj - slab->base), &starts);
+		if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized))
+			add_bad(put, obj, PUT_NO_OBJECT);
+		else if ((size_t)((char *)p[1] - obj) + near < 2 * near && p + 1 < end)
+			p += put_near(put, slab, index, (unsigned)(end - p), p) - 1;
+		else
+			put_alone(put, slab, index);
 	}
-	objs[kept] = NULL;
-	return kept;
+	*kept = NULL;
+	return (unsigned)(kept - objs);
 }
 
 /* The shard of the first object; any one if that is no object, since put_round() reports it. */
@@ -222,12 +230,14 @@ void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_b
 	objs[n] = NULL;
 	while (n) {
 		struct shard *shard = shard_of_first(cache, objs);
+		const unsigned before = n;
 
 		put.shard = shard;
-		put.done = 0;
+		put.refused = 0;
 		cpu_lock_take(&shard->lock);
 		n = put_round(&put, n, objs);
-		__atomic_store_n(&shard->used, shard->used - put.done, __ATOMIC_RELAXED);
+		__atomic_store_n(&shard->used, shard->used - (before - n - put.refused),
+				 __ATOMIC_RELAXED);
 		cpu_lock_drop(&shard->lock);
 		cpu_inject(CPU_INJECT_SLAB_EMPTY);
 		if (SLAB_UNLIKELY(decay_at_once()))
@@ -247,7 +257,7 @@ uint64_t objects_put_bits(struct slab_cache *cache, struct slab *slab, unsigned 
 		return bits;
 	twice = slab->map[word] & bits;
 	set_bits(&put, slab, word, bits, bits_count(bits));
-	__atomic_store_n(&shard->used, shard->used - put.done, __ATOMIC_RELAXED);
+	__atomic_store_n(&shard->used, shard->used - bits_count(bits & ~twice), __ATOMIC_RELAXED);
 	if (slab->free >= slab->up)
 		slab_relist(shard, slab);
 	cpu_lock_drop(&shard->lock);

@@ -41,11 +41,10 @@ struct take {
 	void **end; /* where the next objects end */
 	unsigned want;
 	unsigned picks;
-	struct pick pick[PICKS];
 	struct slab *populate; /* its memory up to `bytes` is about to be used */
 	size_t bytes;
-	struct slab
-		*construct; /* off the lists: `want` more of its objects are to be constructed */
+	struct slab *construct; /* off the lists: `want` more objects are to be constructed */
+	struct pick pick[PICKS];
 };
 
 static void set_free(struct slab *slab, unsigned n)
@@ -64,14 +63,16 @@ static void add_pick(struct take *take, char *base, unsigned word, uint64_t bits
 		(struct pick){base + (size_t)word * 64 * take->cache->size, bits};
 }
 
-/* The n lowest bits that are set; n is less than their number. */
+/* The n lowest bits that are set; n is less than their number. The search halves the bits that may be
+ * the next one. */
 static uint64_t lowest(uint64_t bits, unsigned n)
 {
-	uint64_t rest = bits;
+	unsigned end = 0;
 
-	while (n--)
-		rest &= rest - 1;
-	return bits ^ rest;
+	for (unsigned half = 32; half; half /= 2)
+		if (bits_count(bits & bits_low(end + half)) <= n)
+			end += half;
+	return bits & bits_low(end);
 }
 
 static void count_used(struct shard *shard, uint64_t used)
@@ -343,9 +344,15 @@ static bool take_round(struct take *take)
 unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned want, void **objs,
 		      unsigned where)
 {
-	struct take take = {.cache = cache, .shard = shard, .end = objs + want, .want = want};
+	struct take take; /* take.pick[] is large, and most calls need little of it */
 	bool look = where & TAKE_PARTIAL;
 
+	take.cache = cache;
+	take.shard = shard;
+	take.end = objs + want;
+	take.want = want;
+	take.picks = 0;
+	take.populate = take.construct = NULL;
 	while (take.want) {
 		const bool more = look && take_round(&take);
 

@@ -72,13 +72,14 @@ static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 		objects_report(cache, &bad, NULL);
 }
 
-static uint64_t objects_in(const struct slab_cache *cache)
+/* The most objects of an array of a CPU that is not busy. Other CPUs write to the shards. */
+static uint64_t share_of(const struct slab_cache *cache)
 {
 	uint64_t room = 0;
 
 	shard_each (shard, cache)
 		room += __atomic_load_n(&shard->room, __ATOMIC_RELAXED);
-	return room;
+	return room / SHARE;
 }
 
 /* The limit that the times of this miss and the last ones suggest. */
@@ -86,7 +87,7 @@ static uint64_t suggest(const struct slab_cache *cache, struct cpu_array *array)
 {
 	const uint64_t now = clock_us();
 	const uint64_t since = now - __atomic_load_n(&array->stamp, __ATOMIC_RELAXED);
-	uint64_t limit = cpu_array_limit(array), most = objects_in(cache) / SHARE;
+	uint64_t limit = cpu_array_limit(array), most = cpu_array_room(true);
 
 	__atomic_store_n(&array->stamp, now, __ATOMIC_RELAXED);
 	if (since < GROW_US)
@@ -95,8 +96,9 @@ static uint64_t suggest(const struct slab_cache *cache, struct cpu_array *array)
 		limit /= 2;
 	if (since >= BUSY_US)
 		__atomic_store_n(&array->streak, now, __ATOMIC_RELAXED);
-	else if (now - __atomic_load_n(&array->streak, __ATOMIC_RELAXED) > BUSY_FOR_US)
-		most = cpu_array_room(true);
+	if (since >= BUSY_US ||
+	    now - __atomic_load_n(&array->streak, __ATOMIC_RELAXED) <= BUSY_FOR_US)
+		most = share_of(cache);
 	return limit < most ? limit : most;
 }
 

@@ -20,9 +20,11 @@
 #include "percpu/length.h"
 #include "percpu/magazines.h"
 
-/* The most objects that one refill takes from slabs, and one step of a flush returns: they lie on the
- * stack of a thread that calls malloc(). */
+/* The most objects that one step of a refill takes from slabs, and one of a flush returns: they lie on
+ * the stack of a thread that calls malloc(). */
 #define MOVE_MAX 128u
+/* The same of further steps, which call nothing that needs much stack. */
+#define FURTHER_MAX 256u
 /* From so many objects on a refill takes whole words of a map. */
 #define WHOLE_WORDS_FROM 64u
 
@@ -39,11 +41,9 @@ static bool is_closed(const struct slab_cache *cache)
 /* How many objects a CPU with this limit takes from slabs. */
 static unsigned refill_size(unsigned limit)
 {
-	unsigned n = 1 + limit / 2;
+	const unsigned n = 1 + limit / 2;
 
-	if (n >= WHOLE_WORDS_FROM)
-		n = (n + 63) & ~63u;
-	return n < MOVE_MAX ? n : MOVE_MAX;
+	return n < WHOLE_WORDS_FROM ? n : (n + 63) & ~63u;
 }
 
 /* The first refill of an array takes objects of one page: a CPU may need only some. */
@@ -107,16 +107,19 @@ static unsigned take_near(struct slab_cache *cache, unsigned node, int cpu, unsi
 	return n ? n : take_far(cache, node, cpu, last, ANYWHERE, 0);
 }
 
-/* Put objects into the array; what it does not take goes back to the slabs. */
-static void keep(struct slab_cache *cache, unsigned n, void **objs)
+/* Put objects into the array; what it does not take goes back to the slabs. true: it took all. */
+static bool keep(struct slab_cache *cache, unsigned n, void **objs)
 {
 	const size_t put = n ? cpu_engine->put(&cache->arrays, n, objs) : 0;
 
-	if (SLAB_UNLIKELY(put < n))
-		objects_free(cache, n - (unsigned)put, objs + put, NULL);
+	if (SLAB_LIKELY(put == n))
+		return true;
+	objects_free(cache, n - (unsigned)put, objs + put, NULL);
+	return false;
 }
 
-static void *refill_from_slabs(struct slab_cache *cache, unsigned node, int cpu, unsigned want)
+static __attribute__((noinline)) void *refill_from_slabs(struct slab_cache *cache, unsigned node,
+							 int cpu, unsigned want)
 {
 	void *objs[MOVE_MAX + 1];
 	const unsigned n = take_near(cache, node, cpu, want, objs);
@@ -126,8 +129,22 @@ static void *refill_from_slabs(struct slab_cache *cache, unsigned node, int cpu,
 		return NULL;
 	obj = objs[want - 1]; /* keep() overwrites it */
 	cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
-	keep(cache, n - 1, objs + want - n); /* may overwrite objs[] */
+	keep(cache, n - 1, objs + want - n);
 	return obj;
+}
+
+/* Further objects of partial slabs for the array: the caller has its object. */
+static __attribute__((noinline)) void refill_further(struct slab_cache *cache, struct shard *shard,
+						     unsigned want)
+{
+	void *objs[FURTHER_MAX + 1];
+	unsigned step, n;
+
+	do {
+		step = want < FURTHER_MAX ? want : FURTHER_MAX;
+		n = objects_take(cache, shard, step, objs, TAKE_PARTIAL);
+		want -= n;
+	} while (keep(cache, n, objs + step - n) && n == step && want);
 }
 
 void *cache_refill(struct slab_cache *cache)
@@ -149,7 +166,9 @@ void *cache_refill(struct slab_cache *cache)
 			return obj;
 		}
 	}
-	obj = refill_from_slabs(cache, node, cpu, want);
+	obj = refill_from_slabs(cache, node, cpu, want < MOVE_MAX ? want : MOVE_MAX);
+	if (obj && want > MOVE_MAX)
+		refill_further(cache, shard_at(cache, node, cpu), want - MOVE_MAX);
 	idle_kick();
 	maintenance_resume();
 	return obj;
