@@ -380,11 +380,11 @@ TEST(TrimTest, ACacheIsAsGoodAsNewAfterIt)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-/* A child that only frees, and only into its CPU's LIFO. */
+/* A child that only frees, and only into its CPU's array. */
 TEST(DecayTimeTest, AChildThatFreesAFewObjectsStartsItsThread)
 {
 	if (std::string(slab_engine()) != "rseq")
-		GTEST_SKIP() << "no LIFO: they go to a slab of the CPU, on its fast path";
+		GTEST_SKIP() << "the child's first free is no slow path";
 	if (!running_again()) {
 		const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_DECAY_MS=200"});
 

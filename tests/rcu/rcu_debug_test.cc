@@ -183,7 +183,7 @@ TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
 
 TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 {
-	const on_one_cpu here; /* whose LIFO has it as its newest object */
+	const on_one_cpu here; /* whose array has it as its newest object */
 	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
 	void *obj = slab_alloc(cache);
 

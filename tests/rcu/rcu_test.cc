@@ -125,7 +125,8 @@ TEST_P(RcuTest, WhatWaitsIsRecycledWithoutAFurtherCall)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-/* A decay pass that moves free objects from a LIFO to their slabs counts them as used meanwhile. */
+/* A decay pass that moves free objects from an array to their slabs counts them as used
+ * meanwhile. */
 void wait_until_unused(struct slab_cache *cache)
 {
 	while (stats(cache).objects)
@@ -148,7 +149,7 @@ TEST_P(RcuTest, ManyObjectsInAnyOrderAreAllFreed)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-/* More slabs than are linked at the same time, in a CPU's LIFO. */
+/* More slabs than are linked at the same time, in a CPU's array. */
 TEST_P(RcuTest, ObjectsOfManySlabsAreAllFreed)
 {
 	args.rcu = rcu;
@@ -388,7 +389,7 @@ TEST_P(RcuTest, CachesWithAFlavourAreNotMerged)
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-/* --- objects in the LIFOs of CPUs ------------------------------------------------------------ */
+/* --- objects in the arrays of CPUs ----------------------------------------------------------- */
 
 TEST_P(RcuTest, StatisticsCountObjectsThatACpuHolds)
 {

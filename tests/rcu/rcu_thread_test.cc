@@ -150,7 +150,7 @@ TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
 
 /* --- fork --------------------------------------------------------------------------------------- */
 
-/* What fork() does in the parent. Meanwhile no thread takes objects out of a LIFO. */
+/* What fork() does in the parent. Meanwhile no thread takes objects out of an array. */
 TEST_P(RcuThreadTest, FreesDoNotWaitForAFork)
 {
 	struct slab_cache *cache = create();

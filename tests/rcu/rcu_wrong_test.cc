@@ -56,7 +56,7 @@ protected:
 			obj = hidden(slab_alloc(cache_));
 		if (GetParam() == LEGACY)
 			slab_cache_debug(cache_, SLAB_DEBUG_DEFAULT);
-		/* The LIFO of deferred frees has an object of their slab. */
+		/* The array of deferred frees has an object of their slab. */
 		slab_free_rcu(cache_, objs_[2]);
 	}
 
@@ -181,7 +181,7 @@ TEST_P(RcuWrongFree, OfTheAllocatorsOwnPages)
 
 TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 {
-	const on_one_cpu here; /* whose LIFO has it as its newest object */
+	const on_one_cpu here; /* whose array has it as its newest object */
 	char *obj = hidden(slab_alloc(cache_));
 
 	{

@@ -10,7 +10,7 @@ namespace slab_test
 {
 
 /* While this object lives, no thread takes objects that wait for a grace period out of a CPU's
- * LIFO. */
+ * array. */
 class no_collection
 {
 public:
