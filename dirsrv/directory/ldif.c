@@ -9,6 +9,8 @@
 #include "source.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -224,7 +226,7 @@ static bool read_record(struct source *source, struct record *record)
 	return record->count > 0;
 }
 
-enum source_status ldif_next(struct source *source, struct record *record)
+static enum source_status ldif_next(struct source *source, struct record *record)
 {
 	while (record_start(source)) {
 		if (read_record(source, record))
@@ -232,4 +234,17 @@ enum source_status ldif_next(struct source *source, struct record *record)
 		record_clear(record);
 	}
 	return SOURCE_END;
+}
+
+enum source_status source_next(struct source *source, struct record *record)
+{
+	enum source_status status;
+
+	record_clear(record);
+	status = source->is_ldif ? ldif_next(source, record) : dpkg_next(source, record);
+	if (status == SOURCE_END && ferror(source->file)) {
+		fprintf(stderr, "directory: cannot read %s: %s\n", source->path, strerror(errno));
+		return SOURCE_FAILED;
+	}
+	return status;
 }

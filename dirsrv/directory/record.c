@@ -246,16 +246,3 @@ void source_bad(struct source *source, size_t line, const char *what, const char
 		fprintf(stderr, "%s:%zu: %s; accepted: %s; %s\n", source->path, line, wrong,
 			accepted, what);
 }
-
-enum source_status source_next(struct source *source, struct record *record)
-{
-	enum source_status status;
-
-	record_clear(record);
-	status = source->is_ldif ? ldif_next(source, record) : dpkg_next(source, record);
-	if (status == SOURCE_END && ferror(source->file)) {
-		fprintf(stderr, "directory: cannot read %s: %s\n", source->path, strerror(errno));
-		return SOURCE_FAILED;
-	}
-	return status;
-}

@@ -130,8 +130,7 @@ void source_bad(struct source *source, size_t line, const char *what, const char
  */
 bool source_read_line(struct source *source, char join);
 
-/* The two readers, called by source_next(). */
-enum source_status ldif_next(struct source *source, struct record *record);
+/* dpkg_next: the same for the package catalogue alone. */
 enum source_status dpkg_next(struct source *source, struct record *record);
 
 #endif /* DIRECTORY_SOURCE_H */

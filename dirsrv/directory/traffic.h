@@ -35,6 +35,9 @@ void ring_destroy(struct ring *ring);
 
 void ring_push(struct ring *ring, const struct dirsrv_operation_handle *operations, size_t count);
 
+/* ring_close: no thread pushes any more. */
+void ring_close(struct ring *ring);
+
 /* ring_pop: up to max operations, waiting for the first; 0: closed and empty. */
 size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, size_t max);
 

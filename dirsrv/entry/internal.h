@@ -122,7 +122,7 @@ struct dirsrv_entry_pool {
 /* When more bytes than this wait for readers, a thread that adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
-/* --- pool.c: readers ------------------------------------------------------------------------ */
+/* --- entry.c: readers ----------------------------------------------------------------------- */
 
 /* Is the thread within a read-side critical section? For functions that must not be called
  * there. In qsbr every online thread seems to be within one, so this function takes the
@@ -187,6 +187,10 @@ struct dirsrv_attribute *attribute_copy(struct source *source,
 
 /* Free a chain of attributes; no reader has it any more. */
 void attributes_free(struct dirsrv_entry_pool *pool, struct dirsrv_attribute *first);
+
+/* Free one attribute when readers have left. */
+void attribute_retire(struct dirsrv_attribute *attribute);
+
 static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *const *link)
 {
 	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
@@ -211,10 +215,6 @@ static inline size_t entry_bytes(const struct dirsrv_entry *entry)
 }
 
 /* --- entry cache ------------------------------------------------------------------------------ */
-
-/* The bytes of an entry have changed, which may evict other entries. The caller has a
- * reference, and does not hold the entry's lock. */
-void cache_recharge(struct dirsrv_entry *entry);
 
 /* Callbacks of the pool's cache of entries. */
 size_t cache_reclaim(struct slab_cache *cache, void *arg);

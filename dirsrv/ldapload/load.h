@@ -88,6 +88,12 @@ void session_wake(struct session *session);
 /* session_flush: send what can be sent. */
 void session_flush(struct session *session);
 
+/* session_has_room: can it take another operation? session_ready: queue it, if it can.
+ * session_take_ready: the next one of the queue that can, or NULL. */
+bool session_has_room(const struct session *session);
+void session_ready(struct session *session);
+struct session *session_take_ready(struct worker *worker);
+
 /* session_expire: lose it if an answer is later than timeout_ns. */
 void session_expire(struct session *session, uint64_t now_ns, uint64_t timeout_ns);
 
@@ -145,15 +151,5 @@ static inline uint64_t load_now_ns(void)
  * worker_join: wait until it has ended; its tally can then be read. */
 void worker_start(struct worker *worker, struct load *load, unsigned first, unsigned connections);
 void worker_join(struct worker *worker);
-
-/* worker_ready: queue a session that can take an operation. worker_sleep: call session_wake() at its
- * wake_ns. worker_over: no operation starts any more. */
-void worker_ready(struct worker *worker, struct session *session);
-void worker_sleep(struct worker *worker, struct session *session);
-bool worker_over(const struct worker *worker);
-
-/* operation_answered: count the flight's result and remove the flight. */
-void operation_answered(struct session *session, struct flight *flight, const struct answer *answer,
-			uint64_t now_ns);
 
 #endif /* LDAPLOAD_LOAD_H */

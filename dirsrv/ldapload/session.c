@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The states of a connection. */
+/* A connection: its states, the results of its operations; which can take one, which sleep. */
 #include "load.h"
 
 #include <errno.h>
 #include <ldap.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,10 +12,50 @@
 
 #define RETRY_NS (NS_PER_SECOND / 10)
 
+bool session_has_room(const struct session *session)
+{
+	const struct args *args = session->worker->load->args;
+
+	return session->state == SESSION_OPEN && session->flying < args->depth &&
+	       (args->per_connection == 0 || session->started < args->per_connection);
+}
+
+void session_ready(struct session *session)
+{
+	struct worker *worker = session->worker;
+
+	if (session->listed || !session_has_room(session))
+		return;
+	session->listed = true;
+	session->next = NULL;
+	*worker->ready_end = session;
+	worker->ready_end = &session->next;
+}
+
+struct session *session_take_ready(struct worker *worker)
+{
+	struct session *session;
+
+	while ((session = worker->ready)) {
+		worker->ready = session->next;
+		if (!worker->ready)
+			worker->ready_end = &worker->ready;
+		session->listed = false;
+		if (session_has_room(session))
+			return session;
+	}
+	return NULL;
+}
+
 static void session_sleep(struct session *session, uint64_t ns)
 {
+	struct worker *worker = session->worker;
+
 	session->wake_ns = load_now_ns() + ns;
-	worker_sleep(session->worker, session);
+	if (session->sleeps)
+		return;
+	session->sleeps = true;
+	worker->sleeping[worker->sleepers++] = session;
 }
 
 static void watch(struct session *session, int how, bool wants_out)
@@ -76,7 +117,7 @@ static void opened(struct session *session, uint64_t now_ns)
 		histogram_add(&worker->tally.latency[KIND_CONNECT], now_ns - session->connect_ns);
 		worker->tally.in_time[KIND_CONNECT] += now_ns <= load->end_ns;
 	}
-	worker_ready(worker, session);
+	session_ready(session);
 }
 
 static void connected(struct session *session)
@@ -168,6 +209,58 @@ void session_wake(struct session *session)
 		session_connect(session);
 }
 
+/* ---- the results of operations, and the deletes that successful adds owe ---- */
+
+static void owe(struct worker *worker, uint64_t number)
+{
+	if (worker->owed_count == worker->owed_capacity) {
+		size_t capacity = worker->owed_capacity * 2 + 16;
+		uint64_t *owed = realloc(worker->owed, capacity * sizeof(*owed));
+
+		if (!owed)
+			load_fail("there is no memory for %zu numbers", capacity);
+		worker->owed = owed;
+		worker->owed_capacity = capacity;
+	}
+	worker->owed[worker->owed_count++] = number;
+}
+
+static bool is_search(enum kind kind)
+{
+	return kind == KIND_SEARCH || kind == KIND_OR || kind == KIND_BASE;
+}
+
+static void count(struct worker *worker, const struct flight *flight, uint64_t now_ns)
+{
+	struct tally *tally = &worker->tally;
+	uint64_t took = now_ns > flight->started_ns ? now_ns - flight->started_ns : 0;
+
+	histogram_add(&tally->latency[flight->kind], took);
+	tally->in_time[flight->kind] += now_ns <= worker->load->end_ns;
+	tally->entries[flight->kind] += flight->entries;
+	tally->last_ns = now_ns;
+}
+
+static void operation_answered(struct session *session, struct flight *flight,
+			       const struct answer *answer, uint64_t now_ns)
+{
+	struct worker *worker = session->worker;
+	int code = answer->code;
+	bool good;
+
+	if (code == LDAP_SUCCESS && is_search(flight->kind) && flight->entries == 0)
+		code = CODE_EMPTY;
+	good = code == (flight->kind == KIND_COMPARE ? LDAP_COMPARE_TRUE : LDAP_SUCCESS);
+	tally_outcome(&worker->tally, flight->kind, code, !good, 1, answer->text.bv_val,
+		      answer->text.bv_len);
+	if (flight->kind == KIND_ADD && code == LDAP_SUCCESS)
+		owe(worker, flight->number);
+	if (good && flight->measured)
+		count(worker, flight, now_ns);
+	*flight = session->flights[--session->flying];
+	worker->flying--;
+}
+
 /* ---- answers ---- */
 
 /* Since when does it wait for the oldest answer? now_ns: it waits for none. */
@@ -257,18 +350,22 @@ static ssize_t parse(struct session *session, char *bytes, size_t length)
 	}
 }
 
+static bool is_over(const struct worker *worker)
+{
+	return worker->draining && worker->owed_count == 0;
+}
+
 /* After answers: the next operations, or the next connection. */
 static void go_on(struct session *session)
 {
 	const struct args *args = session->worker->load->args;
 
 	if (args->per_connection != 0 && session->started == args->per_connection &&
-	    session->flying == 0 && session->state == SESSION_OPEN &&
-	    !worker_over(session->worker)) {
+	    session->flying == 0 && session->state == SESSION_OPEN && !is_over(session->worker)) {
 		session_end(session);
 		session_connect(session);
 	} else {
-		worker_ready(session->worker, session);
+		session_ready(session);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread: its operations and the events of its connections, the rate, the end of the run. */
+/* A thread: the requests of its operations, the events of its connections, the rate, the end of the run. */
 #include "load.h"
 
 #include <errno.h>
@@ -9,54 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-/* --- connections that can take an operation, and those that sleep --------------------------- */
-
-static bool session_has_room(const struct session *session)
-{
-	const struct args *args = session->worker->load->args;
-
-	return session->state == SESSION_OPEN && session->flying < args->depth &&
-	       (args->per_connection == 0 || session->started < args->per_connection);
-}
-
-bool worker_over(const struct worker *worker)
-{
-	return worker->draining && worker->owed_count == 0;
-}
-
-void worker_ready(struct worker *worker, struct session *session)
-{
-	if (session->listed || !session_has_room(session))
-		return;
-	session->listed = true;
-	session->next = NULL;
-	*worker->ready_end = session;
-	worker->ready_end = &session->next;
-}
-
-static struct session *worker_take_ready(struct worker *worker)
-{
-	struct session *session;
-
-	while ((session = worker->ready)) {
-		worker->ready = session->next;
-		if (!worker->ready)
-			worker->ready_end = &worker->ready;
-		session->listed = false;
-		if (session_has_room(session))
-			return session;
-	}
-	return NULL;
-}
-
-void worker_sleep(struct worker *worker, struct session *session)
-{
-	if (session->sleeps)
-		return;
-	session->sleeps = true;
-	worker->sleeping[worker->sleepers++] = session;
-}
 
 /* --- which operation comes next, and its request -------------------------------------------- */
 
@@ -153,58 +105,6 @@ static void operation_start(struct session *session, uint64_t due_ns, uint64_t n
 	request(session, flight);
 }
 
-/* --- the results of operations, and the deletes that successful adds owe -------------------- */
-
-static void owe(struct worker *worker, uint64_t number)
-{
-	if (worker->owed_count == worker->owed_capacity) {
-		size_t capacity = worker->owed_capacity * 2 + 16;
-		uint64_t *owed = realloc(worker->owed, capacity * sizeof(*owed));
-
-		if (!owed)
-			load_fail("there is no memory for %zu numbers", capacity);
-		worker->owed = owed;
-		worker->owed_capacity = capacity;
-	}
-	worker->owed[worker->owed_count++] = number;
-}
-
-static bool is_search(enum kind kind)
-{
-	return kind == KIND_SEARCH || kind == KIND_OR || kind == KIND_BASE;
-}
-
-static void count(struct worker *worker, const struct flight *flight, uint64_t now_ns)
-{
-	struct tally *tally = &worker->tally;
-	uint64_t took = now_ns > flight->started_ns ? now_ns - flight->started_ns : 0;
-
-	histogram_add(&tally->latency[flight->kind], took);
-	tally->in_time[flight->kind] += now_ns <= worker->load->end_ns;
-	tally->entries[flight->kind] += flight->entries;
-	tally->last_ns = now_ns;
-}
-
-void operation_answered(struct session *session, struct flight *flight, const struct answer *answer,
-			uint64_t now_ns)
-{
-	struct worker *worker = session->worker;
-	int code = answer->code;
-	bool good;
-
-	if (code == LDAP_SUCCESS && is_search(flight->kind) && flight->entries == 0)
-		code = CODE_EMPTY;
-	good = code == (flight->kind == KIND_COMPARE ? LDAP_COMPARE_TRUE : LDAP_SUCCESS);
-	tally_outcome(&worker->tally, flight->kind, code, !good, 1, answer->text.bv_val,
-		      answer->text.bv_len);
-	if (flight->kind == KIND_ADD && code == LDAP_SUCCESS)
-		owe(worker, flight->number);
-	if (good && flight->measured)
-		count(worker, flight, now_ns);
-	*flight = session->flights[--session->flying];
-	worker->flying--;
-}
-
 /* --- the thread ----------------------------------------------------------------------------- */
 
 #define EVENTS 64
@@ -283,7 +183,7 @@ static void start_operations(struct worker *worker, uint64_t now_ns)
 	struct session *session;
 	uint64_t due_ns;
 
-	while ((session = worker_take_ready(worker))) {
+	while ((session = session_take_ready(worker))) {
 		bool turn = take_turn(worker, now_ns, &due_ns);
 
 		for (bool more = turn; more;) {
@@ -293,7 +193,7 @@ static void start_operations(struct worker *worker, uint64_t now_ns)
 		}
 		if (turn)
 			session_flush(session);
-		worker_ready(worker, session);
+		session_ready(session);
 		if (!turn)
 			return;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a connection, and its events. One thread at a time handles a connection; an event
- * that is reported meanwhile is left to that thread.
+ * The life of a connection, and what waits to be sent to its client.
  */
 #include "net/internal.h"
 
@@ -16,6 +15,116 @@
 #include <unistd.h>
 #include <urcu/map/urcu-memb.h>
 #include <urcu/urcu-memb.h>
+
+/* --- chunks --------------------------------------------------------------------------------- */
+
+#define CHUNK_BYTES 4096 /* with its header */
+#define REFUSAL_BYTES 128
+#define REFUSAL_RESERVE 128 /* objects */
+
+/* Without memory, a client still gets a short response: it is kept in a chunk of this cache. */
+static struct slab_cache *refusals;
+
+int output_start(void)
+{
+	const struct slab_cache_args args = {.reserve = REFUSAL_RESERVE};
+
+	refusals =
+		slab_cache_create("ldapd.refusal", sizeof(struct chunk) + REFUSAL_BYTES, &args, 0);
+	return refusals ? 0 : -errno;
+}
+
+int output_stop(void)
+{
+	return cache_stop(&refusals);
+}
+
+/* Long messages have few sizes, so that few size caches hold them. */
+static struct chunk *chunk_new(size_t length)
+{
+	size_t size = CHUNK_BYTES;
+	struct chunk *chunk;
+
+	while (size < sizeof(struct chunk) + length)
+		size *= 2;
+	chunk = slab_malloc(size);
+	if (chunk) {
+		*chunk = (struct chunk){.capacity = (uint32_t)(size - sizeof(*chunk))};
+	} else if (length <= REFUSAL_BYTES) {
+		chunk = slab_alloc(refusals);
+		if (!chunk)
+			return NULL;
+		*chunk = (struct chunk){.capacity = REFUSAL_BYTES, .reserved = true};
+	}
+	return chunk;
+}
+
+static void chunk_free(struct chunk *chunk)
+{
+	if (chunk->reserved)
+		slab_free(refusals, chunk);
+	else
+		slab_mfree(chunk);
+}
+
+static void output_free(struct connection *connection)
+{
+	while (connection->output) {
+		struct chunk *next = connection->output->next;
+
+		chunk_free(connection->output);
+		connection->output = next;
+	}
+	connection->output_last = NULL;
+	connection->output_bytes = 0;
+}
+
+bool output_append(struct connection *connection, const char *data, size_t length)
+{
+	struct chunk *last = connection->output_last;
+
+	if (!last || last->capacity - last->length < length) {
+		struct chunk *chunk = chunk_new(length);
+
+		if (!chunk)
+			return false;
+		if (last)
+			last->next = chunk;
+		else
+			connection->output = chunk;
+		connection->output_last = last = chunk;
+	}
+	memcpy(last->data + last->length, data, length);
+	last->length += (uint32_t)length;
+	connection->output_bytes += length;
+	return true;
+}
+
+void output_consume(struct connection *connection, size_t bytes)
+{
+	connection->output_bytes -= bytes;
+	while (bytes) {
+		struct chunk *chunk = connection->output;
+		size_t left = chunk->length - chunk->sent;
+
+		if (bytes < left) {
+			chunk->sent += (uint32_t)bytes;
+			return;
+		}
+		bytes -= left;
+		connection->output = chunk->next;
+		chunk_free(chunk);
+	}
+	if (!connection->output)
+		connection->output_last = NULL;
+}
+
+void pdu_free(struct pdu *pdu)
+{
+	if (pdu)
+		explicit_bzero(pdu->data, pdu->length);
+	slab_mfree(pdu);
+}
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -179,85 +288,4 @@ void connection_finished(struct connection *connection)
 	connection_unlock(connection);
 	if (over)
 		connection_close(connection, "end of input");
-}
-
-/* --- events --------------------------------------------------------------------------------- */
-
-bool event_begin(struct connection *connection, uint32_t events)
-{
-	bool first;
-
-	connection_lock(connection);
-	first = !connection->handling && !connection->closing;
-	connection->ready |= events;
-	if (first)
-		connection->handling = true;
-	connection_unlock(connection);
-	return first;
-}
-
-static void works_append(struct work **works, struct work *more)
-{
-	while (*works)
-		works = &(*works)->next;
-	*works = more;
-}
-
-/* The client has read: send more, and let the searches continue that waited for it. */
-static struct work *handle_output(struct connection *connection)
-{
-	bool sent, waits;
-
-	connection_lock(connection);
-	connection->want_write = false;
-	sent = output_flush(connection);
-	waits = connection_full(connection);
-	connection_unlock(connection);
-	if (!sent) {
-		connection_close(connection, "the client cannot be sent to");
-		return NULL;
-	}
-	connection_finished(connection);
-	return waits ? NULL : connection->net->config.handler.drained(connection);
-}
-
-struct work *event_handle(struct connection *connection)
-{
-	struct work *works = NULL;
-	uint32_t events;
-	bool watched;
-
-	connection_lock(connection);
-	events = connection->ready;
-	connection->ready = 0;
-	connection_unlock(connection);
-	if (events & (EPOLLHUP | EPOLLERR))
-		connection_close(connection, "the client has gone");
-	else if (events & EPOLLOUT)
-		works = handle_output(connection);
-	if (events & EPOLLIN && !atomic_load(&connection->net->paused))
-		works_append(&works, connection_read(connection));
-	/* The end of the input may stand behind what was read, and is not reported again. */
-	if (events & EPOLLRDHUP)
-		connection->unread = true;
-	connection_lock(connection);
-	connection->handling = false;
-	watched = connection_arm(connection);
-	connection_unlock(connection);
-	if (!watched)
-		connection_close(connection, "epoll has no memory");
-	return works;
-}
-
-void event_serve(struct connection *connection)
-{
-	struct work *work = event_handle(connection);
-
-	while (work) {
-		struct work *next = work->next;
-
-		work->next = NULL;
-		work->run(work);
-		work = next;
-	}
 }

@@ -104,18 +104,17 @@ struct connection *connection_new(struct net *net, int fd);
 bool connection_busy(const struct connection *connection);
 struct connection *connection_find(struct net *net, unsigned fd, uint32_t generation);
 
-/* input.c: read what has arrived, and return the work that it makes. */
-struct work *connection_read(struct connection *connection);
-
-/* output.c: the caller holds the lock, or the last reference. */
-void output_free(struct connection *connection);
+/* connection.c: what waits to be sent; the caller holds the lock. output_append() returns false
+ * without memory; output_consume: these bytes were sent. */
+bool output_append(struct connection *connection, const char *data, size_t length);
+void output_consume(struct connection *connection, size_t bytes);
 
 /* output.c: the caller holds the lock. output_flush() returns false for an error of the socket. */
 bool output_flush(struct connection *connection);
 /* connection_arm: tell epoll which events are wanted now. Returns false if epoll has no memory. */
 bool connection_arm(struct connection *connection);
 
-/* connection.c: what a connection's event makes to do. event_begin() returns false if another thread
+/* input.c: what a connection's event makes to do. event_begin() returns false if another thread
  * handles the connection, which then handles this event as well. event_serve: handle it, and run the
  * work that it makes. */
 bool event_begin(struct connection *connection, uint32_t events);
@@ -134,14 +133,20 @@ bool accept_one(struct address *address, void (*armed)(struct address *address))
 void spares_open(struct net *net);
 void spares_close(struct net *net);
 
-/* threads.c: the threads' main functions; their argument is a struct net_thread. */
+/* forms.c: the threads' main functions; their argument is a struct net_thread. */
 void *listener_thread(void *thread);
 void *worker_thread(void *thread);
 void *accept_thread(void *thread);
 void *multi_thread(void *thread);
+/* listener_accept: what a worker does for an address, with handoff. */
+void listener_accept(struct work *work);
 
 /* threads.c. threads_start: start a thread; the caller holds threads_lock. 0; or -1 and errno. */
 int threads_start(struct net *net, void *(*run)(void *), int epoll);
+/* threads_begin: to be called first by each thread. threads_take: wait until there is an instance
+ * whose events the thread may take. Returns false when the threads have to stop. */
+void threads_begin(struct net_thread *thread);
+bool threads_take(struct net_thread *thread);
 /* With multi: wait until each thread has asked for a place. Before, net_lengthy() might find no spare
  * thread, and keep a place for minutes. */
 void threads_wait_ready(struct net *net);
@@ -151,8 +156,6 @@ void threads_wait_ready(struct net *net);
 void threads_block(struct net *net);
 void threads_unblock(struct net *net);
 void threads_stop(struct net *net);
-/* listener_accept: what a worker does for an address, with handoff. */
-void listener_accept(struct work *work);
 
 /* The number of an epoll event: a connection's descriptor and generation. Generation 0 is for
  * addresses (their index) and for the eventfd (EVENT_WAKE). */

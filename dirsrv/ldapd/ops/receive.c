@@ -43,7 +43,8 @@ static void run_request(struct operation *operation)
 		bind_run(operation);
 		break;
 	case LDAP_REQ_SEARCH:
-		search_run(operation);
+		if (operation->search.started || !virtual_search(operation))
+			search_run(operation);
 		break;
 	case LDAP_REQ_COMPARE:
 		compare_run(operation);

@@ -218,8 +218,6 @@ static bool begin(struct operation *operation)
 	const struct settings *settings = operation->settings;
 	unsigned long seconds = least(operation->request->search.time_limit, settings->time_limit);
 
-	if (virtual_search(operation))
-		return false;
 	if (!access_read(operation)) {
 		access_refuse(operation);
 		return false;

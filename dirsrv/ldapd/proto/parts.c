@@ -3,6 +3,8 @@
 #include "proto/internal.h"
 #include "proto/request.h"
 
+#include "base/memory.h"
+
 #include <slab/malloc.h>
 
 #include <ldap.h>
@@ -109,6 +111,35 @@ bool reader_boolean(struct reader *reader, ber_tag_t tag, bool *value)
 		return false;
 	*value = *(const unsigned char *)bytes.data != 0;
 	return true;
+}
+
+/* --- what all decoding uses ----------------------------------------------------------------- */
+
+void decode_refuse(struct decoder *decoder, int code, const char *message)
+{
+	struct request *request = decoder->request;
+
+	if (request->code == LDAP_SUCCESS) {
+		request->code = code;
+		request->message = message;
+	}
+}
+
+void *array_add(struct decoder *decoder, struct array *array, size_t size)
+{
+	void *items;
+
+	if (array->count == array->max) {
+		decode_refuse(decoder, LDAP_ADMINLIMIT_EXCEEDED,
+			      "the request has too many attributes, values or modifications");
+		return NULL;
+	}
+	items = array_grow(array->items, &array->capacity, array->count + 1, size);
+	decoder->no_memory |= !items;
+	if (!items)
+		return NULL;
+	array->items = items;
+	return (char *)array->items + array->count++ * size;
 }
 
 /* --- filters (RFC 4511, 4.5.1.7), up to a depth and a number of terms ----------------------- */

@@ -107,8 +107,4 @@ enum schema_part { SCHEMA_INITIAL, SCHEMA_ANY, SCHEMA_FINAL };
 bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct dirsrv_bytes value,
 			   struct buffer *out);
 
-/* fold_normalize: append a text without blanks at its ends, each run of blanks as one, and with
- * `fold` in small letters. False: it is empty, or (out->failed) there is no memory. */
-bool fold_normalize(struct dirsrv_bytes value, bool fold, struct buffer *out);
-
 #endif /* LDAPD_SCHEMA_SCHEMA_H */

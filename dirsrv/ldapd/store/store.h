@@ -78,6 +78,11 @@ bool row_read(struct dirsrv_bytes data, struct row *row);
  * (pairs->failed) there is no memory. */
 bool row_pairs(const struct row *row, struct pairs *pairs);
 
+/* row_write: append a row; row->attributes and row->pairs are not read. Pairs of the same type are
+ * next to each other. */
+void row_write(const struct row *row, const struct dirsrv_pair *pairs, size_t n,
+	       struct buffer *out);
+
 /* pairs_insert: put a pair at a position, and move the others. */
 void pairs_insert(struct pairs *pairs, size_t at, struct dirsrv_bytes type,
 		  struct dirsrv_bytes value);
