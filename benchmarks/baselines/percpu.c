@@ -56,31 +56,6 @@ void percpu_destroy(struct percpu *array)
 	pthread_mutex_unlock(&arrays_lock);
 }
 
-unsigned percpu_cpus(void)
-{
-	return cpu_possible();
-}
-
-int percpu_cpu(void)
-{
-	return cpu_engine->cpu();
-}
-
-size_t percpu_take(const struct percpu *array, size_t n, void **objs)
-{
-	return cpu_engine->take(&array->arrays, n, objs);
-}
-
-size_t percpu_fill(const struct percpu *array, size_t n, void *const *objs)
-{
-	return cpu_engine->put(&array->arrays, n, objs);
-}
-
-void *percpu_pop_again(const struct percpu *array)
-{
-	return cpu_engine->pop(&array->arrays);
-}
-
 bool percpu_push_again(const struct percpu *array, void *obj)
 {
 	const enum cpu_result result = cpu_engine->push(&array->arrays, obj);
@@ -92,7 +67,7 @@ bool percpu_push_again(const struct percpu *array, void *obj)
 
 void percpu_each(void (*fn)(void *arg, int cpu), void *arg)
 {
-	const unsigned cpus = percpu_cpus();
+	const unsigned cpus = cpu_possible();
 	cpu_set_t own, one;
 
 	if (sched_getaffinity(0, sizeof(own), &own) != 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays of pointers, one for each CPU and cache: those of libslab's per-CPU layer (cpu_cache/),
- * with the restartable sequences that libslab's own fast paths inline. The arrays of two designs
- * therefore cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and
- * without restartable sequences; the other functions work everywhere.
+ * Arrays of pointers, one for each CPU and cache: those of libslab's per-CPU layer (cpu_cache/), with
+ * the restartable sequences that libslab's own fast paths inline. The arrays of two designs therefore
+ * cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and without
+ * restartable sequences; cpu_engine works everywhere.
  */
 #ifndef BASELINES_PERCPU_H
 #define BASELINES_PERCPU_H
@@ -26,15 +26,10 @@ struct percpu {
 bool percpu_start(void);
 /* A cache of so many bytes, which are zero. NULL: no memory. */
 void *percpu_alloc(size_t bytes);
-/* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they
- * are freed. false: there is no memory. */
+/* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they are
+ * freed. false: there is no memory. */
 bool percpu_init(struct percpu *array, size_t limit);
 void percpu_destroy(struct percpu *array);
-
-/* The number of CPUs on which threads may run; the CPU of this thread, or -1: on none, see
- * cpu_cache/rseq.c. */
-unsigned percpu_cpus(void);
-int percpu_cpu(void);
 
 static inline __attribute__((always_inline)) bool percpu_pop(const struct percpu *array,
 							     void **ret_obj)
@@ -47,13 +42,8 @@ static inline __attribute__((always_inline)) bool percpu_push(const struct percp
 	return rseq_push(&array->arrays, obj, cpu_rseq_offset);
 }
 
-/* After a miss: the same once more, on every engine. false: the array is full. */
-void *percpu_pop_again(const struct percpu *array);
+/* After a miss: the same once more, on every engine, as cpu_engine->pop(). false: the array is full. */
 bool percpu_push_again(const struct percpu *array, void *obj);
-/* Take up to n objects of this CPU's array, the newest last. Returns their number. */
-size_t percpu_take(const struct percpu *array, size_t n, void **objs);
-/* Put objects into this CPU's array, as far as there is room. Returns their number. */
-size_t percpu_fill(const struct percpu *array, size_t n, void *const *objs);
 /* Call fn on each CPU: the thread visits those on which it may run, and returns to its affinity. */
 void percpu_each(void (*fn)(void *arg, int cpu), void *arg);
 

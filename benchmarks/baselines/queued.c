@@ -222,7 +222,7 @@ static void give(struct queued_cache *cache, size_t n, void *const *objs)
 /* The CPU's queue is empty: a batch. */
 static __attribute__((noinline)) void *alloc_slow(struct queued_cache *cache)
 {
-	void *objs[PERCPU_MAX], *obj = percpu_pop_again(&cache->cpu);
+	void *objs[PERCPU_MAX], *obj = cpu_engine->pop(&cache->cpu.arrays);
 	size_t n, kept;
 
 	if (obj)
@@ -231,7 +231,7 @@ static __attribute__((noinline)) void *alloc_slow(struct queued_cache *cache)
 	if (!n)
 		return NULL;
 	n--;
-	kept = percpu_fill(&cache->cpu, n, objs);
+	kept = cpu_engine->put(&cache->cpu.arrays, n, objs);
 	if (kept < n)
 		give(cache, n - kept, objs + kept);
 	return objs[n];
@@ -254,10 +254,10 @@ static __attribute__((noinline)) void free_slow(struct queued_cache *cache, void
 
 	if (percpu_push_again(&cache->cpu, obj))
 		return;
-	n = percpu_take(&cache->cpu, PERCPU_MAX, objs);
+	n = cpu_engine->take(&cache->cpu.arrays, PERCPU_MAX, objs);
 	batch = n < cache->batch ? n : cache->batch;
 	give(cache, batch, objs);
-	batch += percpu_fill(&cache->cpu, n - batch, objs + batch);
+	batch += cpu_engine->put(&cache->cpu.arrays, n - batch, objs + batch);
 	if (batch < n)
 		give(cache, n - batch, objs + batch);
 	if (!percpu_push_again(&cache->cpu, obj))
@@ -273,7 +273,7 @@ FASTPATH void queued_free(struct queued_cache *cache, void *obj)
 
 size_t queued_alloc_bulk(struct queued_cache *cache, size_t n, void **objs)
 {
-	size_t done = percpu_take(&cache->cpu, n, objs), found = 1;
+	size_t done = cpu_engine->take(&cache->cpu.arrays, n, objs), found = 1;
 
 	for (; done < n && found; done += found)
 		found = take(cache, n - done, objs + done);
@@ -304,7 +304,7 @@ struct queued_cache *queued_create(size_t size)
 	choose_slab(cache);
 	cache->batch = (limit + 1) / 2;
 	cache->shared_limit = size > FRAME_BYTES ? 0 : cache->batch * SHARED_BATCHES;
-	cache->free_limit = (1 + percpu_cpus()) * cache->batch + cache->objects;
+	cache->free_limit = (1 + cpu_possible()) * cache->batch + cache->objects;
 	frame_list_init(&cache->partial);
 	frame_list_init(&cache->full);
 	frame_list_init(&cache->empty);
@@ -317,7 +317,7 @@ static void drain_cpu(void *arg, int cpu)
 	void *objs[PERCPU_MAX];
 
 	(void)cpu;
-	give(cache, percpu_take(&cache->cpu, PERCPU_MAX, objs), objs);
+	give(cache, cpu_engine->take(&cache->cpu.arrays, PERCPU_MAX, objs), objs);
 }
 
 static void drain(struct queued_cache *cache)

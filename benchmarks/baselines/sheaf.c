@@ -123,20 +123,20 @@ static struct sheaf *get_full(struct sheaf_cache *cache, int cpu)
 
 static __attribute__((noinline)) void *alloc_slow(struct sheaf_cache *cache)
 {
-	void *obj = percpu_pop_again(&cache->main);
+	void *obj = cpu_engine->pop(&cache->main.arrays);
 	struct sheaf *sheaf;
 	size_t kept;
 	int cpu;
 
 	if (obj)
 		return obj;
-	cpu = percpu_cpu();
+	cpu = cpu_engine->cpu();
 	sheaf = get_full(cache, cpu);
 	if (!sheaf)
 		return NULL;
 	if (sheaf->count)
 		obj = sheaf->objs[--sheaf->count];
-	kept = percpu_fill(&cache->main, sheaf->count, sheaf->objs);
+	kept = cpu_engine->put(&cache->main.arrays, sheaf->count, sheaf->objs);
 	sheaf->count -= kept;
 	memmove(sheaf->objs, sheaf->objs + kept, sheaf->count * sizeof(obj));
 	attach(cache, cpu, sheaf);
@@ -173,10 +173,10 @@ static __attribute__((noinline)) void free_slow(struct sheaf_cache *cache, void 
 
 	if (percpu_push_again(&cache->main, obj))
 		return;
-	cpu = percpu_cpu();
+	cpu = cpu_engine->cpu();
 	sheaf = get_empty(cache, cpu);
 	if (sheaf) {
-		sheaf->count = percpu_take(&cache->main, cache->capacity, sheaf->objs);
+		sheaf->count = cpu_engine->take(&cache->main.arrays, cache->capacity, sheaf->objs);
 		attach(cache, cpu, sheaf);
 	}
 	if (!percpu_push_again(&cache->main, obj))
@@ -192,8 +192,8 @@ FASTPATH void sheaf_free(struct sheaf_cache *cache, void *obj)
 
 size_t sheaf_alloc_bulk(struct sheaf_cache *cache, size_t n, void **objs)
 {
-	const int cpu = percpu_cpu();
-	size_t done = percpu_take(&cache->main, n, objs);
+	const int cpu = cpu_engine->cpu();
+	size_t done = cpu_engine->take(&cache->main.arrays, n, objs);
 	struct sheaf *sheaf = done < n ? detach(cache, cpu) : NULL;
 
 	if (sheaf) {
@@ -229,7 +229,7 @@ struct sheaf_cache *sheaf_create(size_t size)
 
 	if (!size || size > BASELINE_MAX_OBJECT || !percpu_start())
 		return NULL;
-	cache = percpu_alloc(sizeof(*cache) + percpu_cpus() * sizeof(cache->spare[0]));
+	cache = percpu_alloc(sizeof(*cache) + cpu_possible() * sizeof(cache->spare[0]));
 	if (!cache || !percpu_init(&cache->main, capacity_of(size))) {
 		free(cache);
 		return NULL;
@@ -252,7 +252,7 @@ static void drain_cpu(void *arg, int cpu)
 		flush(cache, sheaf);
 		free(sheaf);
 	}
-	sheaf_slabs_give(cache, percpu_take(&cache->main, PERCPU_MAX, objs), objs);
+	sheaf_slabs_give(cache, cpu_engine->take(&cache->main.arrays, PERCPU_MAX, objs), objs);
 }
 
 static void drain(struct sheaf_cache *cache)

@@ -41,7 +41,7 @@ static unsigned order_of(const struct sheaf_cache *cache, unsigned least)
 void sheaf_slabs_choose(struct sheaf_cache *cache)
 {
 	const size_t most = (FRAME_BYTES << (PAGES_ORDERS - 1)) / cache->size;
-	const size_t wanted = 4 * ((size_t)bits_of(percpu_cpus()) + 1);
+	const size_t wanted = 4 * ((size_t)bits_of(cpu_possible()) + 1);
 
 	cache->order = order_of(cache, pages_order((wanted < most ? wanted : most) * cache->size));
 	cache->objects = (unsigned)((FRAME_BYTES << cache->order) / cache->size);

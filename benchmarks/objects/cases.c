@@ -437,6 +437,10 @@ const struct bench_case bench_cases[] = {
 	{NULL, NULL, 0, 0, 0, false},
 };
 
+#ifndef CONTESTANT_HAS_HOOKS
+static void nothing(void) {}
+#endif
+
 const struct bench_contestant bench_contestant = {
 	.name = CONTESTANT_NAME,
 	.has_bulk = CONTESTANT_HAS_BULK,
@@ -447,8 +451,14 @@ const struct bench_contestant bench_contestant = {
 #ifdef TYPED_ALLOC
 	.open_trace = contestant_open_trace,
 #endif
+#ifdef CONTESTANT_HAS_HOOKS
 	.close = contestant_close,
 	.thread_begin = contestant_thread_begin,
 	.thread_end = contestant_thread_end,
+#else
+	.close = nothing,
+	.thread_begin = nothing,
+	.thread_end = nothing,
+#endif
 	.allocator = contestant_allocator,
 };

@@ -40,12 +40,6 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 	return why;
 }
 
-static void contestant_close(void) {}
-
-static void contestant_thread_begin(void) {}
-
-static void contestant_thread_end(void) {}
-
 static const char *contestant_allocator(void)
 {
 	return BASELINE_TITLE " of benchmarks/baselines";

@@ -22,6 +22,7 @@
 #define CONTESTANT_HAS_MEMORY false
 /* The EAL takes a tenth of a second to start. */
 #define CONTESTANT_PROCESS_PER_SIZE true
+#define CONTESTANT_HAS_HOOKS
 
 #define CONTESTANT_THREAD_CACHE 512
 /* A thread's stack may hold half as much again before it flushes. */

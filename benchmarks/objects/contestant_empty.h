@@ -37,12 +37,6 @@ static const char *contestant_open_trace(const struct trace *trace)
 	return NULL;
 }
 
-static void contestant_close(void) {}
-
-static void contestant_thread_begin(void) {}
-
-static void contestant_thread_end(void) {}
-
 static const char *contestant_allocator(void)
 {
 	return "empty: no allocator, the cost of the replay";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc and free: glibc's, or whatever LD_PRELOAD puts in their place; or slab_malloc().
+ * Allocations by size: malloc and free, glibc's or whatever LD_PRELOAD puts in their place;
+ * slab_malloc(); or GLib's GSlice, the slab allocator that many C servers already have at hand.
  */
 #ifndef OBJECTS_CONTESTANT_H
 #define OBJECTS_CONTESTANT_H
@@ -14,10 +15,15 @@
 #include <slab/malloc.h>
 #include <slab/slab.h>
 #define CONTESTANT_ALLOC(size) slab_malloc(size)
-#define CONTESTANT_FREE(ptr) slab_mfree(ptr)
+#define CONTESTANT_FREE(size, ptr) slab_mfree(ptr)
+#elif defined(CONTESTANT_GSLICE)
+#include <glib.h>
+#include <stdio.h>
+#define CONTESTANT_ALLOC(size) g_slice_alloc(size)
+#define CONTESTANT_FREE(size, ptr) g_slice_free1((size), (ptr))
 #else
 #define CONTESTANT_ALLOC(size) malloc(size)
-#define CONTESTANT_FREE(ptr) free(ptr)
+#define CONTESTANT_FREE(size, ptr) free(ptr)
 #endif
 
 #define CONTESTANT_HAS_BULK false
@@ -28,9 +34,9 @@ static size_t contestant_size;
 static size_t contestant_sizes[TRACE_MAX_TYPES];
 
 #define OBJ_ALLOC() CONTESTANT_ALLOC(contestant_size)
-#define OBJ_FREE(obj) CONTESTANT_FREE(obj)
+#define OBJ_FREE(obj) CONTESTANT_FREE(contestant_size, obj)
 #define TYPED_ALLOC(type) CONTESTANT_ALLOC(contestant_sizes[type])
-#define TYPED_FREE(type, obj) CONTESTANT_FREE(obj)
+#define TYPED_FREE(type, obj) CONTESTANT_FREE(contestant_sizes[type], obj)
 #define SIZED_ALLOC(type) TYPED_ALLOC(type)
 #define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
 
@@ -50,16 +56,16 @@ static const char *contestant_open_trace(const struct trace *trace)
 	return NULL;
 }
 
-static void contestant_close(void) {}
-
-static void contestant_thread_begin(void) {}
-
-static void contestant_thread_end(void) {}
-
 static const char *contestant_allocator(void)
 {
 #ifdef CONTESTANT_SLAB_MALLOC
 	return "libslab's slab_malloc()";
+#elif defined(CONTESTANT_GSLICE)
+	static char text[64];
+
+	snprintf(text, sizeof(text), "GLib %u.%u.%u", glib_major_version, glib_minor_version,
+		 glib_micro_version);
+	return text;
 #else
 	void *function = dlsym(RTLD_DEFAULT, "malloc");
 	Dl_info info;

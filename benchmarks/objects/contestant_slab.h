@@ -62,12 +62,6 @@ static const char *contestant_open_trace(const struct trace *trace)
 	return NULL;
 }
 
-static void contestant_close(void) {}
-
-static void contestant_thread_begin(void) {}
-
-static void contestant_thread_end(void) {}
-
 static const char *contestant_allocator(void)
 {
 	static char text[64];

@@ -49,11 +49,6 @@ void program_close(struct program *p)
 	munmap(p, sizeof(*p));
 }
 
-unsigned program_live(const struct program *p)
-{
-	return p->live;
-}
-
 static unsigned below(struct program *p, unsigned limit)
 {
 	return (unsigned)(bench_random(&p->random) >> 16) % limit;

@@ -45,6 +45,5 @@ void program_zipf(struct program *program);
 const uint32_t *program_fill(struct program *program, unsigned *n);
 /* program_next: PROGRAM_LEAD + PROGRAM_STEPS steps, or a few more. */
 const uint32_t *program_next(struct program *program, program_mix mix, unsigned *n);
-unsigned program_live(const struct program *program);
 
 #endif /* OBJECTS_PROGRAM_H */

@@ -96,16 +96,13 @@ class Programs(unittest.TestCase):
         with open(os.path.join(self.build, "bench/slides.md"), encoding="utf-8") as file:
             self.assertIn("SLUB (slide)", file.read())
 
-    def test_debug_latency_inspect_and_micro(self):
+    def test_debug_latency_and_inspect(self):
         self.positive(self.bench("debug", "--contestants", "none,FZP"), ("none", "FZP"),
                       [("pair", "64", "time"), ("memory", "712", "memory")])
         self.positive(self.bench("latency", "--slabs", "2000"), ("slab",),
                       [("validate", "0", "time"), ("decay", "0", "stall"), ("destroy", "0", "time")])
         self.positive(self.bench("inspect", "--slabs", "2000", "--contestants", "none,top=1", "--cases", "1"),
                       ("none", "top=1"), [("threads.1", "0", "time"), ("threads.1", "0", "cpu")])
-        if os.path.exists(os.path.join(BUILD, "bin/micro")):
-            self.positive(self.bench("micro", "--sizes", "64", "--cases", "pair|remote"), ("slab", "malloc"),
-                          [("pair", "64", "time"), ("remote_free", "64", "time")])
 
 
 if __name__ == "__main__":

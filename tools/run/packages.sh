@@ -27,7 +27,7 @@ aarch64_packages="$build_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu li
 fuzz_packages="$compile_packages clang-19 libclang-rt-19-dev gdb"
 package_packages="$build_packages debhelper dpkg-dev git"
 demo_packages="$compile_packages ldap-utils"
-bench_packages="$build_packages $allocator_packages libglib2.0-dev libdpdk-dev libbenchmark-dev python3-matplotlib"
+bench_packages="$build_packages $allocator_packages libglib2.0-dev libdpdk-dev python3-matplotlib"
 
 installed()
 {
