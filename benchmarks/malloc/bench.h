@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process.h"
+
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
@@ -30,19 +32,6 @@ extern const struct bench_case churn_cases[], sharing_cases[], directory_cases[]
 /* bench_work: n operations, or --percent of them (bench_percent), at least 1. */
 extern unsigned bench_percent;
 size_t bench_work(size_t n);
-unsigned bench_cpus(void);
-/* bench_pin: run on the n-th of the allowed CPUs. bench_unpin: on all of them. */
-void bench_pin(unsigned n);
-void bench_unpin(void);
-
-/* bench_fail: print one line and leave with status 1. */
-void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* bench_say: send a line to the runner. */
-void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* bench_kib: the number after `name` in a file of /proc/self; 0 when it is not there. */
-long bench_kib(const char *path, const char *name);
-/* bench_map: zeroed memory that is resident and not anonymous; it is never unmapped. */
-void *bench_map(size_t size);
 /* bench_malloc: never NULL, its first and its last byte written. bench_check: not NULL. */
 void *bench_malloc(size_t size);
 void *bench_check(void *ptr, size_t size);
@@ -50,17 +39,6 @@ void *bench_check(void *ptr, size_t size);
 void bench_team(unsigned n, void (*work)(unsigned self));
 /* bench_thread: start a detached thread. */
 void bench_thread(void *(*work)(void *), void *arg);
-
-/* bench_random: xorshift64. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-	uint64_t x = *state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return *state = x;
-}
 
 static inline uint64_t bench_seed(unsigned self)
 {

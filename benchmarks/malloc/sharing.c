@@ -165,13 +165,13 @@ static void migrate(bool moves)
 {
 	uint64_t random = bench_seed(0);
 
-	bench_pin(0);
+	bench_pin(bench_cpu(0));
 	for (size_t n = 0; n < bench_work(MIGRATE_OPERATIONS); n++) {
 		uint64_t r = bench_random(&random);
 		void **slot = &migrate_slots[(r >> 32) % MIGRATE_SLOTS];
 
 		if (moves && n % MIGRATE_STAY == 0)
-			bench_pin((unsigned)(n / MIGRATE_STAY));
+			bench_pin(bench_cpu((unsigned)(n / MIGRATE_STAY) % bench_cpus()));
 		free(*slot);
 		*slot = bench_malloc(16 + r % 1009);
 	}

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process.h"
+
 /*
  * Objects of fixed size: structs of a directory server (389-ds 2.3), and the sizes of
  * the object benchmark alone.
@@ -72,24 +74,8 @@ long contestant_defrag(void);
 
 /* --- help ------------------------------------------------------------------------------------- */
 
-/* bench_fail: print one line and leave with status 1. */
-void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* bench_map: zeroed memory that is not anonymous; it is never unmapped. */
-void *bench_map(size_t size);
-/* bench_say: send a line to the runner. bench_hold: the same, and wait for its answer. */
-void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* bench_hold: as bench_say(), and wait for the runner's answer. */
 void bench_hold(const char *what);
-
-/* bench_random: xorshift64. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-	uint64_t x = *state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return *state = x;
-}
 
 /* bench_mix: any number to a random one, the same each time, never 0. */
 static inline uint64_t bench_mix(uint64_t x)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What all files of the program use: the types of objects, its own memory, the runner. */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -27,27 +23,6 @@ const struct type_info types[TYPES] = {
 	[TYPE_2112] = {"object-2112", 2112, true},
 };
 
-void bench_fail(const char *format, ...)
-{
-	va_list args;
-
-	fputs("memory: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(EXIT_FAILURE);
-}
-
-void *bench_map(size_t size)
-{
-	void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (ptr == MAP_FAILED)
-		bench_fail("no memory for the benchmark's own tables: %s", strerror(errno));
-	return ptr;
-}
-
 void bench_touch(void *ptr, size_t size)
 {
 	if (!ptr)
@@ -59,23 +34,6 @@ void bench_touch(void *ptr, size_t size)
 	for (size_t offset = 0; offset < size; offset += PAGE)
 		((volatile char *)ptr)[offset] = 1;
 	((volatile char *)ptr)[size - 1] = 1;
-}
-
-/* --- the runner ------------------------------------------------------------------------------- */
-
-/* stdio would allocate its buffers. */
-void bench_say(const char *format, ...)
-{
-	char line[256];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line, sizeof(line) - 1, format, args);
-	va_end(args);
-	line[n++] = '\n';
-	if (write(STDOUT_FILENO, line, (size_t)n) != n)
-		exit(EXIT_FAILURE); /* the runner is gone */
 }
 
 void bench_hold(const char *what)

@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 
+#include "process.h"
 #include "trace.h"
 
 #define BENCH_MAX_THREADS 256
@@ -99,15 +100,6 @@ extern double bench_cycles_per_ns; /* after bench_calibrate() */
 void bench_calibrate(void);
 
 bool bench_row_selected(const char *row);
-/* bench_find_cpus: learn which CPUs this process may use. bench_cpu: the nth of them;
- * bench_cpus: how many. bench_unpin: run on all of them. */
-void bench_find_cpus(void);
-int bench_cpu(unsigned n);
-unsigned bench_cpus(void);
-void bench_pin(int cpu);
-void bench_unpin(void);
-/* bench_fail: print one line and leave with status 1. */
-void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 long bench_resident(void);
 
 /* team_run: run a case on a team of its threads; the caller is thread 0. */
@@ -154,17 +146,6 @@ static inline void bench_relax(void)
 #else
 	__asm__ volatile("yield" : : : "memory");
 #endif
-}
-
-/* bench_random: xorshift64. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-	uint64_t x = *state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return *state = x;
 }
 
 #endif /* OBJECTS_BENCH_H */

@@ -257,7 +257,6 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
-	bench_find_cpus();
 	parse_options(argc, argv);
 	bench_pin(bench_cpu(0));
 	bench_calibrate();

@@ -309,7 +309,6 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	bench_find_cpus();
 	bench_calibrate();
 	bench_pin(bench_cpu(0));
 	if (strcmp(what, "memory") == 0 && argc == 2)
