@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaying a trace: the checked round, the timed rounds. */
-#include "replay.h"
-
+/*
+ * pblock-replay: replaying traces. The first round checks each get against a model of the pblock: the
+ * value that was set last, or the default. Further rounds make the same calls unchecked and measure
+ * their time.
+ */
 #include "fail.h"
+#include "trace.h"
 
 #include <slab/dirsrv/pblock.h>
 #include <slab/malloc.h>
@@ -205,7 +208,7 @@ static bool make_call(struct checker *checker)
 	}
 }
 
-bool replay_check(const struct trace *trace)
+static bool replay_check(const struct trace *trace)
 {
 	struct checker checker = {.trace = trace};
 	bool done = true;
@@ -294,7 +297,8 @@ static void replay(const struct trace *trace, Slapi_PBlock **pblocks)
 	}
 }
 
-double replay_measure(const struct trace *trace, uint64_t rounds)
+/* The nanoseconds of a round; less than 0 after fail() has reported a lack of memory. */
+static double replay_measure(const struct trace *trace, uint64_t rounds)
 {
 	Slapi_PBlock **pblocks = calloc(trace->pblocks + 1, sizeof(Slapi_PBlock *));
 	double start, end;
@@ -313,3 +317,75 @@ double replay_measure(const struct trace *trace, uint64_t rounds)
 	free(pblocks);
 	return (end - start) / (double)rounds;
 }
+
+/* --- the program ----------------------------------------------------------------------------- */
+
+#define ROUNDS 1000
+#define ROUNDS_MAX UINT64_C(1000000000)
+
+static const char help_text[] =
+	"usage: pblock-replay [--rounds=N] TRACE...    pblock-replay(1)\n"
+	"Repeat what a program did with its pblocks: once to check the result of every get,\n"
+	"then --rounds times to measure.\n"
+	"  --rounds=N   number of timed rounds, 1 to 10^9; default 1000\n"
+	"  -h --help  --version\n"
+	"Exit status: 0 done, 1 a pblock did not do what it should, 2 bad usage, bad trace\n";
+
+static bool read_rounds(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	*ret = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && *ret && *ret <= ROUNDS_MAX;
+}
+
+static void print_row(const struct trace *trace, double ns)
+{
+	const char *slash = strrchr(trace->path, '/');
+
+	printf("%8zu %8zu %8zu %10.2f %8.2f  %s\n",
+	       trace->verbs[VERB_NEW] + trace->verbs[VERB_CLONE], trace->verbs[VERB_GET],
+	       trace->verbs[VERB_SET], ns / 1000, ns / (double)trace->count,
+	       slash ? slash + 1 : trace->path);
+}
+
+static int replay_one(const struct trace *trace, uint64_t rounds)
+{
+	double ns;
+
+	if (!replay_check(trace))
+		return EXIT_NOTHING;
+	ns = replay_measure(trace, rounds);
+	if (ns < 0)
+		return EXIT_USAGE;
+	print_row(trace, ns);
+	return EXIT_DONE;
+}
+
+static int replay_all(char **paths, const char *value)
+{
+	uint64_t rounds = ROUNDS;
+	int status = EXIT_DONE;
+
+	if (value && !read_rounds(value, &rounds)) {
+		fail("%s: rounds are a number from 1 to 1000000000; see pblock-replay --help",
+		     value);
+		return EXIT_USAGE;
+	}
+	printf("%8s %8s %8s %10s %8s  %s\n", "pblocks", "gets", "sets", "us/round", "ns/call",
+	       "trace");
+	for (; *paths && status == EXIT_DONE; paths++) {
+		struct trace trace;
+
+		status = trace_read(&trace, *paths) ? replay_one(&trace, rounds) : EXIT_USAGE;
+		trace_free(&trace);
+	}
+	return status;
+}
+
+const struct tool tool = {
+	.name = "pblock-replay",
+	.help = help_text,
+	.option = "rounds",
+	.run = replay_all,
+};

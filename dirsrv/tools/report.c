@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of a study: as text, and as SVG. */
-#include "report.h"
+#include "study.h"
 
 #include "fail.h"
 #include "svg.h"
@@ -35,7 +35,7 @@ static void print_clump(const struct study *study, const struct clump *clump)
 		print_subject(study, &study->subjects[study->order[clump->first + i]]);
 }
 
-int report_text(const struct study *study)
+static int report_text(const struct study *study)
 {
 	printf("%" PRIu64 " pblocks, %" PRIu64 " gets, %" PRIu64 " sets\n",
 	       study->workload->pblocks, study->workload->gets, study->workload->sets);
@@ -160,7 +160,7 @@ static void draw(struct heat *heat)
 		draw_square(heat, "box", study->clumps[c].first, study->clumps[c].count);
 }
 
-int report_svg(const struct study *study, const char *path)
+static int report_svg(const struct study *study, const char *path)
 {
 	struct heat heat = {.study = study, .left = MARGIN + LABEL, .top = HEAD + LABEL};
 	int status = EXIT_USAGE;
@@ -180,3 +180,37 @@ int report_svg(const struct study *study, const char *path)
 	svg_end(&heat.svg);
 	return status;
 }
+
+/* --- the program ----------------------------------------------------------------------------- */
+
+static const char help_text[] =
+	"usage: pblock-profile [--svg=FILE] TRACE...    pblock-profile(1)\n"
+	"Parameters of pblocks: how often they are used, which are used together, and\n"
+	"what sub-structs would need. Programs that use libslab_dirsrv write a trace\n"
+	"with SLAB_PBLOCK_TRACE=FILE in their environment.\n"
+	"  --svg=FILE   draw which parameters are used together; - is standard output\n"
+	"  -h --help  --version\n"
+	"Exit status: 0 done, 2 bad usage, a file that cannot be used\n";
+
+static int read_and_show(char **paths, const char *svg)
+{
+	struct workload workload = {0};
+	struct study study = {0};
+	int status = EXIT_USAGE;
+	bool done = true;
+
+	for (; done && *paths; paths++)
+		done = workload_add(&workload, *paths);
+	if (done && study_make(&study, &workload))
+		status = svg ? report_svg(&study, svg) : report_text(&study);
+	study_free(&study);
+	workload_free(&workload);
+	return status;
+}
+
+const struct tool tool = {
+	.name = "pblock-profile",
+	.help = help_text,
+	.option = "svg",
+	.run = read_and_show,
+};

@@ -89,4 +89,13 @@ struct trace {
 bool trace_read(struct trace *trace, const char *path);
 void trace_free(struct trace *trace);
 
+/* --- main.c --------------------------------------------------------------------------------- */
+
+/* A program; it has this one option beside --help and --version. */
+struct tool {
+	const char *name, *help, *option;
+	int (*run)(char **paths, const char *value); /* NULL: without the option */
+};
+extern const struct tool tool;
+
 #endif /* PBLOCK_TRACE_H */
