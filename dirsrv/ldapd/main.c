@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ldapd: start, signals, stop. */
 #include "config.h"
-#include "memory.h"
 #include "ops/operation.h"
 #include "ops/server.h"
 
@@ -23,6 +22,17 @@
 #define LISTEN_DEFAULT "ldap://127.0.0.1:3389"
 #define STOP_POLL_NS 5000000
 #define SECOND_NS UINT64_C(1000000000)
+
+/* Where memory comes from is chosen when the program is built: libslab, or malloc(). */
+#ifdef LDAPD_ON_MALLOC
+#include "malloc_side.h"
+
+#define MEMORY_NAME "malloc"
+/* No thread looks for an operation after its last reference has gone. */
+const char malloc_side_freed_at_once[] = "ldapd.operation";
+#else
+#define MEMORY_NAME "libslab"
+#endif
 
 /* The configuration is large, and lives as long as the process. */
 static struct config config;
@@ -192,7 +202,7 @@ static int serve(struct backend *backend, const sigset_t *signals)
 		log_error("no memory to start");
 		return 1;
 	}
-	log_notice("memory: %s", memory_name);
+	log_notice("memory: " MEMORY_NAME);
 	if (load(backend) && start_net()) {
 		run(signals);
 		stop_net();
@@ -249,7 +259,7 @@ int main(int argc, char **argv)
 		return status;
 	log_level_set(config.log_level);
 	if (config.memory_limit && slab_set_limit(config.memory_limit))
-		log_warning("memoryLimit has no effect: this program's memory is %s", memory_name);
+		log_warning("memoryLimit has no effect: this program's memory is " MEMORY_NAME);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -87,50 +87,45 @@ enum kind mix_choose(const struct mix *mix, uint64_t random)
 #define EXIT_USAGE 2
 #define GO_ON (-1)
 #define ERROR_BYTES 512
-#define COUNT_MAX 1000000000000.0
 #define SECONDS_MAX 86400.0
 
-enum option_code {
-	OPTION_DEPTH = 256,
-	OPTION_IDLE,
-	OPTION_PER_CONNECTION,
-	OPTION_OPERATIONS,
-	OPTION_SECONDS,
-	OPTION_WARM_UP,
-	OPTION_TIMEOUT,
-	OPTION_RATE,
-	OPTION_MIX,
-	OPTION_VALUES,
-	OPTION_VALUES_FROM,
-	OPTION_ATTRIBUTE,
-	OPTION_MAKE_LDIF,
-	OPTION_JSON,
+enum value { TEXT, COUNT, WHOLE, NUMBER, MIX, VALUES, VALUES_FROM, JSON, HELP };
+
+#define PLACE(member) offsetof(struct args, member)
+
+static const struct argument {
+	const char *name;
+	char letter; /* '\0': none */
+	enum value value;
+	size_t place;
+	double low, high;
+} arguments[] = {
+	{"uri", 'H', TEXT, PLACE(uri), 0, 0},
+	{"bind-dn", 'D', TEXT, PLACE(bind_dn), 0, 0},
+	{"password", 'w', TEXT, PLACE(password), 0, 0},
+	{"base", 'b', TEXT, PLACE(base), 0, 0},
+	{"connections", 'c', COUNT, PLACE(connections), 1, 100000},
+	{"threads", 't', COUNT, PLACE(threads), 1, 256},
+	{"depth", 0, COUNT, PLACE(depth), 1, 1000},
+	{"idle", 0, COUNT, PLACE(idle), 0, 1000000},
+	{"per-connection", 0, COUNT, PLACE(per_connection), 1, 1e9},
+	{"operations", 0, WHOLE, PLACE(operations), 1, 1e12},
+	{"seconds", 0, NUMBER, PLACE(seconds), 0.01, SECONDS_MAX},
+	{"warm-up", 0, NUMBER, PLACE(warm_up), 0, SECONDS_MAX},
+	{"timeout", 0, NUMBER, PLACE(timeout), 0.1, SECONDS_MAX},
+	{"rate", 0, NUMBER, PLACE(rate), 0.01, 1e9},
+	{"mix", 0, MIX, PLACE(mix), 0, 0},
+	{"values", 0, VALUES, PLACE(values), 0, 0},
+	{"values-from", 0, VALUES_FROM, PLACE(values), 0, 0},
+	{"attribute", 0, TEXT, PLACE(attribute), 0, 0},
+	{"make-ldif", 0, WHOLE, PLACE(make_ldif), 1, 1e8},
+	{"json", 0, JSON, PLACE(json), 0, 0},
+	{"help", 'h', HELP, 0, 0, 0},
 };
 
-static const struct option options[] = {
-	{"uri", required_argument, NULL, 'H'},
-	{"bind-dn", required_argument, NULL, 'D'},
-	{"password", required_argument, NULL, 'w'},
-	{"base", required_argument, NULL, 'b'},
-	{"connections", required_argument, NULL, 'c'},
-	{"threads", required_argument, NULL, 't'},
-	{"depth", required_argument, NULL, OPTION_DEPTH},
-	{"idle", required_argument, NULL, OPTION_IDLE},
-	{"per-connection", required_argument, NULL, OPTION_PER_CONNECTION},
-	{"operations", required_argument, NULL, OPTION_OPERATIONS},
-	{"seconds", required_argument, NULL, OPTION_SECONDS},
-	{"warm-up", required_argument, NULL, OPTION_WARM_UP},
-	{"timeout", required_argument, NULL, OPTION_TIMEOUT},
-	{"rate", required_argument, NULL, OPTION_RATE},
-	{"mix", required_argument, NULL, OPTION_MIX},
-	{"values", required_argument, NULL, OPTION_VALUES},
-	{"values-from", required_argument, NULL, OPTION_VALUES_FROM},
-	{"attribute", required_argument, NULL, OPTION_ATTRIBUTE},
-	{"make-ldif", required_argument, NULL, OPTION_MAKE_LDIF},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
+#define ARGUMENTS (sizeof(arguments) / sizeof(arguments[0]))
+/* getopt_long() returns this and the index for a long option. */
+#define CODE_LONG 256
 
 static const char help[] =
 	"usage: ldapload [OPTION]...\n"
@@ -183,135 +178,109 @@ static const char help[] =
 	"Exit status: 0 all operations ended as they must (compare: with compareTrue),\n"
 	"1 some did not, 2 a wrong option.\n";
 
-static int wrong(const char *option, const char *value, const char *accepted)
-{
-	fprintf(stderr, "ldapload: %s takes %s, not '%s'\n", option, accepted, value);
-	return EXIT_USAGE;
-}
-
 static int say(const char *error)
 {
 	fprintf(stderr, "ldapload: %s\n", error);
 	return EXIT_USAGE;
 }
 
-/* ---- numbers ---- */
-
-static int parse_double(const char *option, double low, double high, double *value)
+/* GO_ON, if the number is good. */
+static int check_number(const struct argument *argument, bool good, const char *kind)
 {
-	char *end, accepted[64];
-
-	*value = strtod(optarg, &end);
-	if (end != optarg && !*end && isfinite(*value) && *value >= low && *value <= high)
+	if (good)
 		return GO_ON;
-	snprintf(accepted, sizeof(accepted), "a number from %g to %.15g", low, high);
-	return wrong(option, optarg, accepted);
+	fprintf(stderr, "ldapload: --%s takes a %s from %.15g to %.15g, not '%s'\n", argument->name,
+		kind, argument->low, argument->high, optarg);
+	return EXIT_USAGE;
 }
 
-static int parse_whole(const char *option, uint64_t low, uint64_t high, uint64_t *value)
+static int take_number(const struct argument *argument, double *place)
 {
-	char *end, accepted[64];
+	char *end;
+
+	*place = strtod(optarg, &end);
+	return check_number(argument,
+			    end != optarg && !*end && isfinite(*place) && *place >= argument->low &&
+				    *place <= argument->high,
+			    "number");
+}
+
+static int take_whole(const struct argument *argument, uint64_t *whole)
+{
+	char *end;
 
 	errno = 0;
-	*value = strtoull(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= low && *value <= high)
-		return GO_ON;
-	snprintf(accepted, sizeof(accepted), "a whole number from %llu to %llu",
-		 (unsigned long long)low, (unsigned long long)high);
-	return wrong(option, optarg, accepted);
+	*whole = strtoull(optarg, &end, 10);
+	return check_number(argument,
+			    *optarg >= '0' && *optarg <= '9' && !*end && !errno &&
+				    *whole >= (uint64_t)argument->low &&
+				    *whole <= (uint64_t)argument->high,
+			    "whole number");
 }
 
-static int parse_count(const char *option, unsigned low, unsigned high, unsigned *value)
+static int take(struct args *args, const struct argument *argument)
 {
-	uint64_t whole;
-	int status = parse_whole(option, low, high, &whole);
-
-	*value = (unsigned)whole;
-	return status;
-}
-
-/* ---- texts ---- */
-
-/* Texts that another part understands. */
-static int parse_text(struct args *args, int code)
-{
+	void *place = (char *)args + argument->place;
 	char error[ERROR_BYTES];
+	uint64_t whole;
 	int status;
 
-	if (code == OPTION_MIX)
-		status = mix_parse(&args->mix, optarg, error, sizeof(error));
-	else if (code == OPTION_VALUES)
-		status = values_parse(&args->values, optarg, error, sizeof(error));
-	else
-		status = values_read(&args->values, optarg, error, sizeof(error));
-	return status ? say(error) : GO_ON;
-}
-
-static int parse_load(struct args *args, int code)
-{
-	switch (code) {
-	case 'c':
-		return parse_count("--connections", 1, 100000, &args->connections);
-	case 't':
-		return parse_count("--threads", 1, 256, &args->threads);
-	case OPTION_DEPTH:
-		return parse_count("--depth", 1, 1000, &args->depth);
-	case OPTION_IDLE:
-		return parse_count("--idle", 0, 1000000, &args->idle);
-	case OPTION_PER_CONNECTION:
-		return parse_count("--per-connection", 1, 1000000000, &args->per_connection);
-	case OPTION_RATE:
-		return parse_double("--rate", 0.01, 1e9, &args->rate);
-	default:
-		return parse_text(args, code);
-	}
-}
-
-static int parse_end(struct args *args, int code)
-{
-	switch (code) {
-	case OPTION_OPERATIONS:
-		return parse_whole("--operations", 1, (uint64_t)COUNT_MAX, &args->operations);
-	case OPTION_SECONDS:
-		return parse_double("--seconds", 0.01, SECONDS_MAX, &args->seconds);
-	case OPTION_WARM_UP:
-		return parse_double("--warm-up", 0, SECONDS_MAX, &args->warm_up);
-	case OPTION_TIMEOUT:
-		return parse_double("--timeout", 0.1, SECONDS_MAX, &args->timeout);
-	case OPTION_MAKE_LDIF:
-		return parse_whole("--make-ldif", 1, 100000000, &args->make_ldif);
-	case OPTION_JSON:
+	switch (argument->value) {
+	case TEXT:
+		*(const char **)place = optarg;
+		return GO_ON;
+	case COUNT:
+		status = take_whole(argument, &whole);
+		*(unsigned *)place = (unsigned)whole;
+		return status;
+	case WHOLE:
+		return take_whole(argument, place);
+	case NUMBER:
+		return take_number(argument, place);
+	case MIX:
+		status = mix_parse(place, optarg, error, sizeof(error));
+		break;
+	case VALUES:
+		status = values_parse(place, optarg, error, sizeof(error));
+		break;
+	case VALUES_FROM:
+		status = values_read(place, optarg, error, sizeof(error));
+		break;
+	case JSON:
 		args->json = true;
 		return GO_ON;
 	default:
-		return parse_load(args, code);
+		fputs(help, stdout);
+		return EXIT_SUCCESS;
+	}
+	return status ? say(error) : GO_ON;
+}
+
+/* What getopt_long() takes, from the table. */
+static void describe(struct option *options, char *letters)
+{
+	*letters++ = ':';
+	for (size_t i = 0; i < ARGUMENTS; i++) {
+		bool alone = arguments[i].value == JSON || arguments[i].value == HELP;
+
+		options[i] = (struct option){
+			.name = arguments[i].name,
+			.has_arg = alone ? no_argument : required_argument,
+			.val = CODE_LONG + (int)i,
+		};
+		if (arguments[i].letter)
+			*letters++ = arguments[i].letter;
+		if (arguments[i].letter && !alone)
+			*letters++ = ':';
 	}
 }
 
-static int parse_option(struct args *args, int code)
+static const struct argument *find(int code)
 {
-	switch (code) {
-	case 'H':
-		args->uri = optarg;
-		return GO_ON;
-	case 'D':
-		args->bind_dn = optarg;
-		return GO_ON;
-	case 'w':
-		args->password = optarg;
-		return GO_ON;
-	case 'b':
-		args->base = optarg;
-		return GO_ON;
-	case OPTION_ATTRIBUTE:
-		args->attribute = optarg;
-		return GO_ON;
-	case 'h':
-		fputs(help, stdout);
-		return EXIT_SUCCESS;
-	default:
-		return parse_end(args, code);
-	}
+	for (size_t i = 0; i < ARGUMENTS; i++)
+		if (code == CODE_LONG + (int)i || code == arguments[i].letter)
+			return &arguments[i];
+	return NULL;
 }
 
 /* Options that do not go together. */
@@ -330,7 +299,8 @@ static int check(const struct args *args)
 
 int args_parse(struct args *args, int argc, char **argv)
 {
-	char error[ERROR_BYTES];
+	struct option options[ARGUMENTS + 1] = {{0}};
+	char error[ERROR_BYTES], letters[2 * ARGUMENTS + 2] = "";
 	int code;
 
 	*args = (struct args){
@@ -347,9 +317,10 @@ int args_parse(struct args *args, int argc, char **argv)
 	};
 	mix_parse(&args->mix, "search", error, sizeof(error));
 	values_parse(&args->values, "user%06u:0-9999", error, sizeof(error));
+	describe(options, letters);
 	opterr = 0;
 	optind = 1;
-	while ((code = getopt_long(argc, argv, ":H:D:w:b:c:t:h", options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		int status;
 
 		if (code == ':' || code == '?') {
@@ -358,7 +329,7 @@ int args_parse(struct args *args, int argc, char **argv)
 				code == ':' ? "needs a value" : "is no option of this program");
 			return EXIT_USAGE;
 		}
-		status = parse_option(args, code);
+		status = take(args, find(code));
 		if (status != GO_ON)
 			return status;
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: the mix of operations, values of the naming attribute, all options. */
+/* The command line: the mix of operations, values of the naming attribute, all options; LDIF. */
 #ifndef LDAPLOAD_ARGS_H
 #define LDAPLOAD_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum kind {
 	KIND_SEARCH,  /* subtree search with an equality filter */
@@ -84,5 +85,15 @@ struct args {
 /* args_parse: returns -1 to go on, otherwise the exit status: 0 after --help, 2 after saying in
  * one line what is wrong. */
 int args_parse(struct args *args, int argc, char **argv);
+
+/*
+ * ldif_write: a directory to test with, as LDIF (RFC 2849): args->make_ldif entries, below those
+ * that args->base names. The same arguments give the same bytes. Returns 0, or -1 with what is
+ * wrong in `error`.
+ */
+int ldif_write(FILE *out, const struct args *args, char *error, size_t size);
+
+/* ldif_print: one attribute, in base64 if its value needs that. */
+void ldif_print(FILE *out, const char *name, const char *value);
 
 #endif /* LDAPLOAD_ARGS_H */

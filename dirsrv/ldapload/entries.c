@@ -2,7 +2,6 @@
 /*
  * Values from their range or file, DNs from values; a directory as LDIF, about 400 bytes for a person.
  */
-#include "ldif.h"
 
 #include "args.h"
 

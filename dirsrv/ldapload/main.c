@@ -7,7 +7,7 @@
  * answer, and has no connection that only waits.
  */
 #include "server.h"
-#include "ldif.h"
+#include "args.h"
 #include "load.h"
 #include "report.h"
 

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 extern "C" {
-#include "ldif.h"
+#include "args.h"
 #include "source.h"
 }
 

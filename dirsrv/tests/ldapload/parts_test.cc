@@ -9,7 +9,7 @@
 #include <vector>
 
 extern "C" {
-#include "ldif.h"
+#include "args.h"
 #include "message.h"
 #include "report.h"
 }
