@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays of pointers, one for each CPU and cache: those of libslab's per-CPU layer (cpu_cache/), with
- * the restartable sequences that libslab's own fast paths inline. The arrays of two designs therefore
- * cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and without
- * restartable sequences; cpu_engine works everywhere.
+ * Arrays of pointers, one for each CPU and cache: those of libslab's per-CPU layer (cpu_cache/),
+ * with the restartable sequences that libslab's own fast paths inline. The arrays of two designs
+ * therefore cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and
+ * without restartable sequences; cpu_engine works everywhere.
  */
 #ifndef BASELINES_PERCPU_H
 #define BASELINES_PERCPU_H
@@ -26,8 +26,8 @@ struct percpu {
 bool percpu_start(void);
 /* A cache of so many bytes, which are zero. NULL: no memory. */
 void *percpu_alloc(size_t bytes);
-/* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they are
- * freed. false: there is no memory. */
+/* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they
+ * are freed. false: there is no memory. */
 bool percpu_init(struct percpu *array, size_t limit);
 void percpu_destroy(struct percpu *array);
 
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) bool percpu_push(const struct percp
 	return rseq_push(&array->arrays, obj, cpu_rseq_offset);
 }
 
-/* After a miss: the same once more, on every engine, as cpu_engine->pop(). false: the array is full. */
+/* After a miss: the same once more on every engine, as cpu_engine->pop(). false: it is full. */
 bool percpu_push_again(const struct percpu *array, void *obj);
 /* Call fn on each CPU: the thread visits those on which it may run, and returns to its affinity. */
 void percpu_each(void (*fn)(void *arg, int cpu), void *arg);

@@ -130,12 +130,13 @@ static void run_block(size_t size)
 }
 
 /*
- * Slide 29: hackbench as threads of one process: in each group every sender passes messages to every receiver.
+ * Slide 29: hackbench as threads of one process: in each group every sender passes messages to
+ * every receiver.
  *
- * A message is an object of the cache. The sender allocates it, fills it, and writes its address to the
- * receiver's socket; the receiver reads the address and the message, and frees it. So half of the work
- * is that of the kernel's sockets, as in the original, and each object is allocated by one thread and
- * freed by another.
+ * A message is an object of the cache. The sender allocates it, fills it, and writes its address to
+ * the receiver's socket; the receiver reads the address and the message, and frees it. So half of
+ * the work is that of the kernel's sockets, as in the original, and each object is allocated by one
+ * thread and freed by another.
  */
 
 #define MESSAGE_BYTES 512u

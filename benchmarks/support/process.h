@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the programs of several benchmarks need: lines for the runner, memory and CPUs of the process. */
+/* What programs of benchmarks need: lines for the runner, memory and CPUs of the process. */
 #ifndef BENCHMARKS_PROCESS_H
 #define BENCHMARKS_PROCESS_H
 
@@ -15,8 +15,8 @@ void *bench_map(size_t size);
 /* bench_kib: the number after `name` in a file of /proc/self; 0 when it is not there. */
 long bench_kib(const char *path, const char *name);
 
-/* bench_cpus: how many CPUs this process may use. bench_cpu: the nth of them. bench_pin: run on one.
- * bench_unpin: on all of them. */
+/* bench_cpus: how many CPUs this process may use. bench_cpu: the nth of them. bench_pin: run on
+ * one. bench_unpin: on all of them. */
 unsigned bench_cpus(void);
 int bench_cpu(unsigned n);
 void bench_pin(int cpu);

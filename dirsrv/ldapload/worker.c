@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread: the requests of its operations, the events of its connections, the rate, the end of the run. */
+/* A thread: the requests of its operations, the events of its connections, the rate, the end. */
 #include "load.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pblock-replay: replaying traces. The first round checks each get against a model of the pblock: the
- * value that was set last, or the default. Further rounds make the same calls unchecked and measure
- * their time.
+ * pblock-replay: replaying traces. The first round checks each get against a model of the pblock:
+ * the value that was set last, or the default. Further rounds make the same calls unchecked and
+ * measure their time.
  */
 #include "fail.h"
 #include "trace.h"

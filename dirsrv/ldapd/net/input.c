@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events, and reading messages. One thread at a time handles a connection; an event that is
- * reported meanwhile is left to that thread. Bytes arrive in a buffer of the thread, and each complete message becomes a
- * pdu of its own size. Only the beginning of an incomplete message stays with the connection,
- * in memory that grows with the bytes that did arrive: a client that announces a large message
- * and does not send it costs nothing.
+ * reported meanwhile is left to that thread. Bytes arrive in a buffer of the thread, and each
+ * complete message becomes a pdu of its own size. Only the beginning of an incomplete message stays
+ * with the connection, in memory that grows with the bytes that did arrive: a client that announces
+ * a large message and does not send it costs nothing.
  */
 #include "net/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions; single tables. Reading ones are kept for reuse. The map grows when no transaction is in use:
- * then readers wait at the gate, and LMDB maps the file again.
+ * Transactions; single tables. Reading transactions are kept for reuse. The map grows when none is
+ * in use: then readers wait at the gate, and LMDB maps the file again.
  */
 #include <errno.h>
 #include <slab/malloc.h>
