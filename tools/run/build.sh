@@ -40,7 +40,7 @@ compile()
 }
 
 # All but the tests, which take longer to compile than the rest; ./run test builds them.
-programs="slab slab_static slab_lto slab_dirsrv docs/man/all dirsrv/all malloc/all dirsrv/servers/all
+programs="slab slab_static slab_lto slab_dirsrv docs/man/all dirsrv/all malloc/all dirsrv/servers/preload/all
 	tools/all examples/all benchmarks/all"
 
 cmd_build()

@@ -32,7 +32,7 @@ bench_needs()
 	# shellcheck disable=SC2086
 	need "the benchmark" $compile_packages $bench_packages
 	wish "the allocators' share of CPU time" linux-perf
-	build release benchmarks/all examples/all tools/all malloc/all dirsrv/all dirsrv/servers/all
+	build release benchmarks/all examples/all tools/all malloc/all dirsrv/all dirsrv/servers/preload/all
 }
 
 cmd_bench()
