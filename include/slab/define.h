@@ -82,6 +82,7 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
 #define SLAB_DEFINE_CACHE(prefix, ...) SLAB_DEFINE_CACHE_(prefix, __VA_ARGS__, 0, NULL, 0)
 
 #define SLAB_DEFINE_CACHE_(prefix, type, definition_flags, definition_args, ...)                   \
+	SLAB_ASSERT_SIZE_(type);                                                                   \
 	SLAB_ATTR_(unused)                                                                         \
 	static struct slab_definition prefix##_definition_ = {                                     \
 		NULL,                                                                              \
@@ -98,22 +99,30 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
 	}                                                                                          \
 	SLAB_INLINE_(unused) void prefix##_free(type *obj)                                         \
 	{                                                                                          \
-		if (obj)                                                                           \
-			slab_free(prefix##_cache(), obj);                                          \
+		if (!obj)                                                                          \
+			return;                                                                    \
+		slab_free(prefix##_cache(), obj);                                                  \
+		SLAB_CALLED_BY_(prefix##_free);                                                    \
 	}                                                                                          \
 	SLAB_INLINE_(unused, malloc, warn_unused_result) type *prefix##_alloc(void)                \
 	{                                                                                          \
-		return (type *)slab_alloc(prefix##_cache());                                       \
+		type *obj = (type *)slab_alloc(prefix##_cache());                                  \
+		SLAB_CALLED_BY_(prefix##_alloc);                                                   \
+		return obj;                                                                        \
 	}                                                                                          \
 	SLAB_INLINE_(unused, malloc, warn_unused_result) type *prefix##_zalloc(void)               \
 	{                                                                                          \
-		return (type *)slab_zalloc(prefix##_cache());                                      \
+		type *obj = (type *)slab_zalloc(prefix##_cache());                                 \
+		SLAB_CALLED_BY_(prefix##_zalloc);                                                  \
+		return obj;                                                                        \
 	}                                                                                          \
 	SLAB_INLINE_(unused, malloc, returns_nonnull, warn_unused_result)                          \
 	type *prefix##_alloc_nofail(void)                                                          \
 	{                                                                                          \
-		return (type *)slab_alloc_nofail(                                                  \
+		type *obj = (type *)slab_alloc_nofail(                                             \
 			slab_definition_cache_(&prefix##_definition_, SLAB_PANIC));                \
+		SLAB_CALLED_BY_(prefix##_alloc_nofail);                                            \
+		return obj;                                                                        \
 	}                                                                                          \
 	struct slab_defined_##prefix##_needs_a_semicolon_
 

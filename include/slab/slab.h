@@ -72,9 +72,14 @@ extern "C" {
 #if defined(__GNUC__)
 #define SLAB_API __attribute__((visibility("default")))
 #define SLAB_ATTR_(...) __attribute__((__VA_ARGS__))
+/* Stands behind the call in a typed function, and is no instruction. Compilers do not merge it
+ * with that of another one, and so not the calls before it, whose return addresses tell the
+ * functions apart. Nor can the call be a jump, which leaves no return address in the function. */
+#define SLAB_CALLED_BY_(function) __asm__ volatile("/* " #function " */")
 #else
 #define SLAB_API
 #define SLAB_ATTR_(...)
+#define SLAB_CALLED_BY_(function) ((void)0)
 #endif
 
 /* For the functions that programs call most: the caller jumps through its GOT, without the
@@ -87,12 +92,19 @@ extern "C" {
 #endif
 #endif
 
+/* The typed functions that macros define: inlined without optimisation, too, so that the compiler
+ * sees what they call. `artificial` tells debuggers that the line that calls them is the site. */
+#define SLAB_INLINE_(...) SLAB_ATTR_(always_inline, artificial, __VA_ARGS__) static inline
+
+/* Compilers warn about NULL for the cache. libslab itself is compiled without it: it checks. */
+#ifndef SLAB_LIBRARY
+#define SLAB_NEEDS_CACHE_ SLAB_ATTR_(nonnull(1))
+#else
+#define SLAB_NEEDS_CACHE_
+#endif
+
 /* Some compilers warn about free(slab_alloc(c)) if the attribute names the deallocator. They
  * do not inline a function that is named there, so libslab itself is compiled without it. */
-/* The typed functions that macros define: inlined without optimisation, too, so that the compiler
- * sees what they call, and call sites name their caller. */
-#define SLAB_INLINE_(...) SLAB_ATTR_(always_inline, __VA_ARGS__) static inline
-
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11 && !defined(SLAB_LIBRARY)
 #define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, malloc(__VA_ARGS__), warn_unused_result)
 #else
@@ -323,7 +335,7 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * of the invalid frees that each of these detects.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
-SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
+SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj) SLAB_NEEDS_CACHE_;
 
 /*
  * slab_alloc: allocate an object of a cache.
@@ -339,12 +351,14 @@ SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
  * constructor failed. A call that succeeds leaves errno unchanged.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
-SLAB_API_HOT void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_alloc(struct slab_cache *cache)
+	SLAB_ALLOCATOR_(slab_free, 2) SLAB_NEEDS_CACHE_;
 
 /* slab_zalloc: allocate an object and fill it with zero bytes, also if the cache has a constructor.
  * In all other respects it is slab_alloc().
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>). */
-SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache)
+	SLAB_ALLOCATOR_(slab_free, 2) SLAB_NEEDS_CACHE_;
 
 /*
  * slab_alloc_from: slab_alloc() for a wrapper, whose caller shall be the call site.
@@ -445,8 +459,14 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
 
 #ifdef __cplusplus
 #define SLAB_ALIGNOF_(type) alignof(type)
+#define SLAB_ASSERT_SIZE_(type)                                                                    \
+	static_assert(sizeof(type) <= SLAB_MAX_OBJECT_SIZE,                                        \
+		      #type " is larger than SLAB_MAX_OBJECT_SIZE")
 #else
 #define SLAB_ALIGNOF_(type) _Alignof(type)
+#define SLAB_ASSERT_SIZE_(type)                                                                    \
+	_Static_assert(sizeof(type) <= SLAB_MAX_OBJECT_SIZE,                                       \
+		       #type " is larger than SLAB_MAX_OBJECT_SIZE")
 #endif
 
 /* SLAB_CACHE(struct foo, flags): create a cache with the name, size and alignment of a type. The
@@ -468,6 +488,7 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
  * MT-safe, fork-safe, cancel-safe, async-signal-safe as the functions that they call.
  */
 #define SLAB_DEFINE_TYPED(prefix, type)                                                            \
+	SLAB_ASSERT_SIZE_(type);                                                                   \
 	SLAB_ATTR_(unused)                                                                         \
 	static inline struct slab_cache *prefix##_cache_create(const struct slab_cache_args *args, \
 							       uint64_t flags)                     \
@@ -482,16 +503,21 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
 	SLAB_INLINE_(unused) void prefix##_free(struct slab_cache *cache, type *obj)               \
 	{                                                                                          \
 		slab_free(cache, obj);                                                             \
+		SLAB_CALLED_BY_(prefix##_free);                                                    \
 	}                                                                                          \
 	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
 	type *prefix##_alloc(struct slab_cache *cache)                                             \
 	{                                                                                          \
-		return (type *)slab_alloc(cache);                                                  \
+		type *obj = (type *)slab_alloc(cache);                                             \
+		SLAB_CALLED_BY_(prefix##_alloc);                                                   \
+		return obj;                                                                        \
 	}                                                                                          \
 	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
 	type *prefix##_zalloc(struct slab_cache *cache)                                            \
 	{                                                                                          \
-		return (type *)slab_zalloc(cache);                                                 \
+		type *obj = (type *)slab_zalloc(cache);                                            \
+		SLAB_CALLED_BY_(prefix##_zalloc);                                                  \
+		return obj;                                                                        \
 	}                                                                                          \
 	struct slab_typed_##prefix##_needs_a_semicolon_
 

@@ -7,8 +7,8 @@
  *   slab::allocator<T>     for std::list, std::map, std::vector, allocate_shared …
  *   slab::memory_resource  for std::pmr containers (C++17 and later)
  *
- * The header needs C++14 or later. It consists of inline functions that call those of
- * <slab/slab.h>, <slab/define.h> and <slab/malloc.h>.
+ * The header needs C++14 or later, and exceptions. It consists of inline functions that call
+ * those of <slab/slab.h>, <slab/define.h> and <slab/malloc.h>.
  *
  * Conventions of this header, unless a function says otherwise
  *   errors     A function throws std::bad_alloc if there is no memory, and otherwise
@@ -44,11 +44,34 @@
 #endif
 #endif
 
+#if !defined(__cpp_exceptions)
+#error "<slab/slab.hpp> needs exceptions; <slab/slab.h> does without"
+#endif
+
+/* Functions that slab-symbolize leaves out of stacks: a call site is the line that calls them. */
+#define SLAB_WRAPPER_ SLAB_ATTR_(always_inline) inline
+
+#if __cplusplus >= 201703L
+#define SLAB_NODISCARD_ [[nodiscard]]
+#else
+#define SLAB_NODISCARD_
+#endif
+
 namespace slab
 {
 
 namespace detail
 {
+
+template <typename T> static constexpr char mark_of = 0;
+
+/* Stands behind calls of libslab, as SLAB_CALLED_BY_() of <slab/slab.h>. */
+template <typename T> SLAB_WRAPPER_ void called_for() noexcept
+{
+#if defined(__GNUC__)
+	__asm__ volatile("" : : "m"(mark_of<T>));
+#endif
+}
 
 /* Throws the exception for the errno with which slab_cache_create() failed. */
 [[noreturn]] inline void throw_creation_failure(const char *name)
@@ -131,10 +154,11 @@ public:
 		deleter() noexcept = default;
 		explicit deleter(struct slab_cache *cache) noexcept : cache_(cache) {}
 
-		void operator()(T *obj) const noexcept
+		SLAB_WRAPPER_ void operator()(T *obj) const noexcept
 		{
 			obj->~T();
 			slab_free(cache_, obj);
+			detail::called_for<T>();
 		}
 
 	private:
@@ -194,7 +218,7 @@ public:
 	 * Throws std::bad_alloc, or the exception of T's constructor, after it freed
 	 * the memory.
 	 */
-	template <typename... Args> T *create(Args &&...args)
+	template <typename... Args> SLAB_NODISCARD_ SLAB_WRAPPER_ T *create(Args &&...args)
 	{
 		memory_owner memory(allocate(), memory_deleter{cache_});
 		T *obj = ::new (static_cast<void *>(memory.get())) T(std::forward<Args>(args)...);
@@ -204,7 +228,7 @@ public:
 	}
 
 	/* destroy: destroy an object of this cache and free it. NULL is allowed. */
-	void destroy(T *obj) noexcept
+	SLAB_WRAPPER_ void destroy(T *obj) noexcept
 	{
 		if (obj)
 			deleter{cache_}(obj);
@@ -212,25 +236,28 @@ public:
 
 	/* make_unique: create() with an owner that destroys the object. Throws as
 	 * create() does. */
-	template <typename... Args> unique_ptr make_unique(Args &&...args)
+	template <typename... Args>
+	SLAB_NODISCARD_ SLAB_WRAPPER_ unique_ptr make_unique(Args &&...args)
 	{
 		return unique_ptr(create(std::forward<Args>(args)...), deleter(cache_));
 	}
 
 	/* allocate: memory for one T, not constructed. Throws std::bad_alloc. */
-	T *allocate()
+	SLAB_NODISCARD_ SLAB_WRAPPER_ T *allocate()
 	{
 		void *memory = slab_alloc(cache_);
 
+		detail::called_for<T>();
 		if (!memory)
 			throw std::bad_alloc();
 		return static_cast<T *>(memory);
 	}
 
 	/* deallocate: free memory of allocate() that holds no T. NULL is allowed. */
-	void deallocate(T *memory) noexcept
+	SLAB_WRAPPER_ void deallocate(T *memory) noexcept
 	{
 		slab_free(cache_, memory);
+		detail::called_for<T>();
 	}
 
 	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), slab_alloc_bulk()
@@ -251,9 +278,10 @@ private:
 	struct memory_deleter {
 		struct slab_cache *cache;
 
-		void operator()(T *memory) const noexcept
+		SLAB_WRAPPER_ void operator()(T *memory) const noexcept
 		{
 			slab_free(cache, memory);
+			detail::called_for<T>();
 		}
 	};
 	using memory_owner = std::unique_ptr<T, memory_deleter>;
@@ -290,7 +318,7 @@ public:
 	 * std::bad_alloc if there is no memory, and std::system_error if the name of
 	 * the cache of T's size is in use by another cache.
 	 */
-	T *allocate(std::size_t n)
+	SLAB_NODISCARD_ SLAB_WRAPPER_ T *allocate(std::size_t n)
 	{
 		void *memory;
 
@@ -302,18 +330,20 @@ public:
 			memory = slab_malloc(n * sizeof(T));
 		else
 			memory = slab_memalign(alignof(T), n * sizeof(T));
+		detail::called_for<T>();
 		if (!memory)
 			throw std::bad_alloc();
 		return static_cast<T *>(memory);
 	}
 
 	/* deallocate: free memory of allocate(n), with the same n. */
-	void deallocate(T *memory, std::size_t n) noexcept
+	SLAB_WRAPPER_ void deallocate(T *memory, std::size_t n) noexcept
 	{
 		if (from_cache(n))
 			slab_free(node_cache(), memory);
 		else
 			slab_free_sized(memory, n * sizeof(T));
+		detail::called_for<T>();
 	}
 
 private:

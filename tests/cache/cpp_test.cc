@@ -107,7 +107,7 @@ TEST(CppCacheTest, AThrowingConstructorGivesTheMemoryBack)
 	slab::cache<throwing> cache("throwing", SLAB_NO_MERGE);
 
 	for (int i = 0; i < 100; i++)
-		EXPECT_THROW(cache.create(), std::runtime_error);
+		EXPECT_THROW((void)cache.create(), std::runtime_error);
 	EXPECT_EQ(stats_of(cache.get()).objects, 0u);
 }
 
@@ -303,7 +303,7 @@ TEST(CppAllocatorTest, AForeignCacheOfThatNameThrows)
 	struct slab_cache *foreign = slab_cache_create("std-136-1", 200, nullptr, SLAB_NO_MERGE);
 	slab::allocator<node> allocator;
 
-	EXPECT_THROW(allocator.allocate(1), std::system_error);
+	EXPECT_THROW((void)allocator.allocate(1), std::system_error);
 	EXPECT_EQ(slab_cache_destroy(foreign), 0);
 	allocator.deallocate(allocator.allocate(1), 1);
 }
@@ -325,8 +325,8 @@ TEST(CppAllocatorTest, TooManyObjectsThrow)
 	slab::allocator<long> allocator;
 	volatile std::size_t many = static_cast<std::size_t>(-1);
 
-	EXPECT_THROW(allocator.allocate(many), std::bad_array_new_length);
-	EXPECT_THROW(allocator.allocate(many / sizeof(long)), std::bad_alloc);
+	EXPECT_THROW((void)allocator.allocate(many), std::bad_array_new_length);
+	EXPECT_THROW((void)allocator.allocate(many / sizeof(long)), std::bad_alloc);
 }
 
 TEST(CppAllocatorTest, IsStatelessAndAlwaysEqual)

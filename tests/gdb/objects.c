@@ -17,12 +17,15 @@ char *volatile sized, *volatile large, *volatile wide, *volatile legacy;
 char *volatile fresh;
 char *volatile in_array, *volatile in_magazine;
 
-static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
-{
-	void *entry = slab_alloc(cache);
+struct entry {
+	char text[64];
+};
 
-	__asm__ volatile("" : "+r"(entry)); /* no tail call: this frame is looked for */
-	return entry;
+SLAB_DEFINE_TYPED(entry, struct entry);
+
+static inline __attribute__((always_inline)) void *entry_new(struct slab_cache *cache)
+{
+	return entry_alloc(cache);
 }
 
 static void stay_on_this_cpu(void)

@@ -80,3 +80,14 @@ for optimize in -O0 -Og -O2 -Os; do
 	warns unused-result 'entry_alloc();'
 	warns unused-result 'typed_zalloc(c);'
 done
+
+# A cache that is NULL, and a type that no cache can have.
+optimize=-O2
+warns nonnull 'slab_free(NULL, slab_alloc(c));'
+warns nonnull '(void)!slab_alloc(NULL);'
+if compile 'struct huge { char bytes[32769]; }; SLAB_DEFINE_CACHE(huge, struct huge);' ||
+	! grep -q 'struct huge is larger than SLAB_MAX_OBJECT_SIZE' "$tmp/log"; then
+	cat "$tmp/log"
+	echo "mismatch: a type that is too large compiles"
+	exit 1
+fi

@@ -279,6 +279,23 @@ TEST_F(HeapProfileTest, PprofHasTheObjectsAndBytesOfEachFunction)
 	EXPECT_TRUE(contains(profile.mapped[0], "profiled_server")) << profile.mapped[0];
 }
 
+TEST_F(HeapProfileTest, InlinedFunctionsAreFunctionsOfTheirOwn)
+{
+	server process("on", PROFILED_SERVER);
+
+	EXPECT_EQ(output_of({"--pprof=heap.pb.gz"}), "");
+	EXPECT_EQ(output_of({"--flame=heap.svg"}), "");
+	const decoded profile = decode("heap.pb.gz");
+	const std::string picture = file_text("heap.svg");
+
+	for (const std::string function : {"keep_entry", "fill_entries"}) {
+		EXPECT_EQ(profile.of(function).inuse_space, profile.of("keep_entries").inuse_space);
+		EXPECT_TRUE(contains(picture, "<title>" + function + ": "));
+	}
+	EXPECT_EQ(profile.of("entry_alloc").inuse_space, 0);
+	EXPECT_FALSE(contains(picture, "…"));
+}
+
 TEST_F(HeapProfileTest, TheSameIsReadFromMemory)
 {
 	server process("on", PROFILED_SERVER);

@@ -3,7 +3,8 @@
  * A process with a heap profile that is known: three functions that allocate. It prints "ready" and
  * stays until its standard input ends.
  *
- *   keep_entries  28,480,000 bytes of objects of a cache, all in use
+ *   keep_entries  28,480,000 bytes of objects of a cache, all in use: keep_entry() and
+ *                 fill_entries() are inlined in it
  *   churn_text    96,000,000 bytes of strings, freed at once
  *   keep_blocks   20,000,000 bytes of large allocations, half of them freed
  *
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define NOINLINE __attribute__((noinline))
+#define INLINE __attribute__((always_inline))
 
 #define ENTRIES 40000
 #define TEXTS 2000000
@@ -28,10 +30,26 @@ static void *volatile kept[ENTRIES];
 static void *volatile block[BLOCKS];
 static void *volatile text;
 
-NOINLINE static void keep_entries(struct slab_cache *cache)
+struct entry {
+	char bytes[712];
+};
+
+SLAB_DEFINE_TYPED(entry, struct entry);
+
+INLINE static inline void keep_entry(struct slab_cache *cache, int i)
+{
+	kept[i] = entry_alloc(cache);
+}
+
+INLINE static inline void fill_entries(struct slab_cache *cache)
 {
 	for (int i = 0; i < ENTRIES; i++)
-		kept[i] = slab_alloc(cache);
+		keep_entry(cache, i);
+}
+
+NOINLINE static void keep_entries(struct slab_cache *cache)
+{
+	fill_entries(cache);
 }
 
 NOINLINE static void churn_text(void)

@@ -58,6 +58,48 @@ extern "C" __attribute__((noinline)) struct call known_function()
 	return call;
 }
 
+/* Inlined code in inlined code, and a wrapper that is none of the frames. */
+struct lines {
+	int inner, middle, outer;
+};
+
+__attribute__((always_inline, artificial)) static inline void wrapper(struct call *call)
+{
+	int other;
+
+	call->frame = a_function_with_a_name_that_is_rather_long_for_one_line(&other);
+	__asm__ volatile("");
+}
+
+__attribute__((always_inline)) static inline void inner_code(struct call *call, struct lines *lines)
+{
+	/* clang-format off */
+	wrapper(call); lines->inner = __LINE__;
+	/* clang-format on */
+}
+
+__attribute__((always_inline)) static inline void middle_code(struct call *call,
+							      struct lines *lines)
+{
+	/* clang-format off */
+	inner_code(call, lines); lines->middle = __LINE__;
+	/* clang-format on */
+}
+
+extern "C" __attribute__((noinline)) struct call outer_function(struct lines *lines)
+{
+	struct link_map *map;
+	struct call call = {};
+	Dl_info info;
+
+	/* clang-format off */
+	middle_code(&call, lines); lines->outer = __LINE__;
+	/* clang-format on */
+	dladdr1(call.frame, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP);
+	call.offset = reinterpret_cast<uintptr_t>(call.frame) - map->l_addr;
+	return call;
+}
+
 std::string own_path()
 {
 	char path[4096] = {};
@@ -150,6 +192,41 @@ TEST_F(SymbolizeTest, AddressesInALogAreReplaced)
 	EXPECT_EQ(result.status, 0);
 }
 
+/* inner_code, middle_code and outer_function, with these texts between and behind them. */
+std::string chain(const struct call &call, const struct lines &lines, const std::string &between)
+{
+	std::stringstream text;
+
+	text << "inner_code (symbolize_test.cc:" << lines.inner << ")" << between
+	     << "middle_code (symbolize_test.cc:" << lines.middle << ")" << between
+	     << "outer_function+0x" << std::hex
+	     << reinterpret_cast<uintptr_t>(call.frame) -
+			reinterpret_cast<uintptr_t>(&outer_function)
+	     << std::dec << " (symbolize_test.cc:" << lines.outer << ")";
+	return text.str();
+}
+
+TEST_F(SymbolizeTest, AnAddressAloneOnItsLineIsALineForEachInlinedFunction)
+{
+	struct lines lines;
+	const struct call call = outer_function(&lines);
+
+	EXPECT_EQ(run("\touter_function+0x8 " + request(own_path(), call.offset) + "end\n").out,
+		  "\t" + chain(call, lines, "\n\t") + "\nend\n");
+}
+
+TEST_F(SymbolizeTest, WithinALineAnAddressIsTheInnermostFunction)
+{
+	struct lines lines;
+	const struct call call = outer_function(&lines);
+	const std::string text = chain(call, lines, "\n");
+	std::string known = request(own_path(), call.offset);
+
+	known.pop_back();
+	EXPECT_EQ(run("Detected in " + known + " cpu=0\n").out,
+		  "Detected in " + text.substr(0, text.find('\n')) + " cpu=0\n");
+}
+
 TEST_F(SymbolizeTest, WhatIsNoProgramStaysAsItIs)
 {
 	std::ofstream(folder_.path + "/text") << "no program";
@@ -220,8 +297,11 @@ std::string lookup(const std::string &path, uint64_t offset, size_t size)
 {
 	struct symbolizer *symbolizer = symbolizer_open();
 	std::string text(size, '?');
+	size_t count;
+	const struct symbol_frame *frame =
+		symbolizer_lookup(symbolizer, path.c_str(), offset, &count);
 
-	text = symbolizer_lookup(symbolizer, path.c_str(), offset, &text[0], size);
+	text = count ? symbol_frame_text(frame, &text[0], size) : "";
 	symbolizer_close(symbolizer);
 	return text;
 }

@@ -230,23 +230,41 @@ def depot_frames(stack):
     depot = global_variable("depot_stacks")
     chunk = int(depot["chunk"][stack // DEPOT_UNITS])
     at = chunk + stack % DEPOT_UNITS * 8
-    count = int(pointer_to("struct stack_record", at)["signature"]) & 31
+    count = int(pointer_to("struct stack_record", at)["signature"]) & 63
     return [read64(at + 8 + 8 * i) for i in range(count)]
 
 
-def frame_text(pc):
-    line = gdb.find_pc_line(pc - 1)
+# Inlined functions that call libslab for their caller: typed functions and those of slab.hpp. gdb
+# does not tell which functions are marked as artificial.
+WRAPPER = re.compile(r"slab::|\w+_(z?alloc|alloc_nofail|free|cache)$|slab_definition_cache_$")
+
+
+def place_text(symtab, line):
+    return f" ({symtab.filename.rsplit('/', 1)[-1]}:{line})" if symtab else ""
+
+
+def symbol_text(pc):
+    symbol = gdb.execute(f"info symbol {pc - 1}", to_string=True)
+    return "0x%x" % pc if symbol.startswith("No symbol") else symbol.split(" in section")[0]
+
+
+def functions_at(pc):
+    """The functions at a return address, inlined ones first, each with its place."""
+    found = gdb.find_pc_line(pc - 1)
+    place = place_text(found.symtab, found.line)
     block = gdb.block_for_pc(pc - 1)
-    while block and not block.function:
+    while block:
+        function = block.function
+        if function:
+            inlined = not block.superblock.is_static
+            if not (inlined and WRAPPER.match(function.print_name)):
+                yield function.print_name + place
+            if not inlined:
+                return
+            # The line of an inlined function's symbol is that of its call.
+            place = place_text(function.symtab, function.line)
         block = block.superblock
-    if block:
-        name = block.function.print_name
-    else:
-        symbol = gdb.execute(f"info symbol {pc - 1}", to_string=True)
-        name = "0x%x" % pc if symbol.startswith("No symbol") else symbol.split(" in section")[0]
-    if line.symtab:
-        name += f" ({line.symtab.filename.rsplit('/', 1)[-1]}:{line.line})"
-    return name
+    yield symbol_text(pc) + place
 
 
 def age_text(when):
@@ -273,8 +291,11 @@ def print_track(what, track):
         f"{what} {age_text(int(track['when']))} by tid {int(track['tid'])}"
         f" ({thread_name(int(track['name']))}) on CPU {int(track['cpu'])}"
     )
-    for n, pc in enumerate(depot_frames(int(track["stack"]))):
-        print(f"    #{n} {frame_text(pc)}")
+    n = 0
+    for pc in depot_frames(int(track["stack"])):
+        for function in functions_at(pc) if pc else ["..."]:
+            print(f"    #{n} {function}")
+            n += 1
 
 
 def print_tracks(slab, index):

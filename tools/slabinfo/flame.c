@@ -7,7 +7,6 @@
 #include "svg.h"
 #include "views.h"
 
-#include <slab/debug.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,12 +85,11 @@ static struct node *add_place(struct node *node, const struct heap_place *place,
 
 	if (!place->calls)
 		return add_call(node, heap_place_text(place, text), bytes);
-	for (unsigned i = place->calls; i-- > 0;)
+	for (size_t i = place->calls; i-- > 0;)
 		node = add_call(node, place->call[i].function, bytes);
 	return node;
 }
 
-/* Stacks of the greatest length may have lost their outermost frames. */
 static bool add_site(struct node *root, const struct heap *heap, const struct heap_site *site)
 {
 	struct node *node = root;
@@ -99,8 +97,6 @@ static bool add_site(struct node *root, const struct heap *heap, const struct he
 	if (site->inuse_bytes <= 0)
 		return true;
 	root->bytes += site->inuse_bytes;
-	if (site->frames == SLAB_STACK_MAX)
-		node = add_call(node, "…", site->inuse_bytes);
 	if (!site->frames)
 		node = add_call(node, "(unknown)", site->inuse_bytes);
 	for (size_t i = site->frames; i-- > 0;)

@@ -16,48 +16,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL_TEXT 512
-
 /* --- places ---------------------------------------------------------------------------- */
 
-/* "entry_fill in entry_new+0x30 (entry.c:98)": names, file and line of a place. */
-static void take_symbol(struct heap_place *place, char *text)
+static char *printable_copy(const char *text)
 {
-	char *plus = strstr(text, "+0x"), *open = strrchr(text, '('), *colon, *in;
-	struct heap_call *inner = &place->call[0];
+	char *copy = text ? strdup(text) : NULL;
 
-	if (!plus)
-		return;
-	*plus = '\0';
-	colon = open && open > plus ? strrchr(open, ':') : NULL;
-	in = strstr(text, " in ");
-	if (in)
-		*in = '\0';
-	inner->function = strdup(text);
-	place->calls = 1;
-	if (colon) {
-		*colon = '\0';
-		inner->file = strdup(open + 1);
-		inner->line = strtol(colon + 1, NULL, 10);
-	}
-	if (in)
-		place->call[place->calls++].function = strdup(in + 4);
+	if (copy)
+		make_printable(copy);
+	return copy;
 }
 
+/* The names are lost without memory. */
+static void take_frames(struct heap_place *place, const struct symbol_frame *frame, size_t count)
+{
+	place->call = calloc(count + 1, sizeof(*place->call));
+	for (size_t i = 0; place->call && i < count; i++) {
+		struct heap_call *call = &place->call[i];
+
+		call->function = printable_copy(frame[i].function);
+		call->file = printable_copy(frame[i].file);
+		call->line = frame[i].line;
+		place->calls += call->function != NULL;
+		if (!call->function)
+			return;
+	}
+}
+
+/* A stack that goes on ends in NULL. */
 static void look_up(struct heap *heap, struct symbolizer *symbolizer, struct heap_place *place,
 		    struct json_object *frame)
 {
 	const char *file = model_raw_text(frame, "file");
-	char text[SYMBOL_TEXT];
+	const struct symbol_frame *functions;
+	size_t count;
 
 	place->object = model_text(frame, "file");
 	place->offset = model_number(frame, "offset");
 	place->is_mapped =
 		heap->maps && memory_mapped_at(heap->maps, place->address, &place->mapped);
-	if (!*file || !*symbolizer_lookup(symbolizer, file, place->offset, text, sizeof(text)))
+	if (!(place->address + 1))
+		take_frames(place, &(struct symbol_frame){.function = "…"}, 1);
+	if (!*file)
 		return;
-	make_printable(text);
-	take_symbol(place, text);
+	functions = symbolizer_lookup(symbolizer, file, place->offset, &count);
+	take_frames(place, functions, count);
 }
 
 /* The entry of an address in the hash table: its number + 1, or 0 where it is to be put. */
@@ -76,7 +79,7 @@ static size_t *find_entry(const struct heap *heap, uint64_t address)
 /* The number of the place of a return address. */
 static size_t place_of(struct heap *heap, struct symbolizer *symbolizer, struct json_object *frame)
 {
-	uint64_t address = model_number(frame, "address") - 1;
+	const uint64_t address = model_number(frame, "address") - 1;
 	size_t *entry = find_entry(heap, address);
 
 	if (!*entry) {
@@ -223,10 +226,11 @@ int heap_load(struct heap *heap, struct process *process)
 void heap_free(struct heap *heap)
 {
 	for (size_t i = 0; i < heap->places; i++) {
-		for (unsigned j = 0; j < heap->place[i].calls; j++) {
+		for (size_t j = 0; j < heap->place[i].calls; j++) {
 			free(heap->place[i].call[j].function);
 			free(heap->place[i].call[j].file);
 		}
+		free(heap->place[i].call);
 	}
 	free(heap->site);
 	free(heap->frame);

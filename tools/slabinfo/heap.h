@@ -20,16 +20,13 @@ struct heap_call {
 	long line;
 };
 
-/* Inlined code and the function that contains it. */
-#define HEAP_CALLS_MAX 2
-
 /* An address of stacks. */
 struct heap_place {
 	uint64_t address; /* of the call, not the return address */
 	const char *object; /* the file, printable; "": none */
 	uint64_t offset;  /* in the file */
-	struct heap_call call[HEAP_CALLS_MAX]; /* the innermost first */
-	unsigned calls; /* 0: no function is known there */
+	struct heap_call *call; /* inlined code, innermost first, and the function that has it */
+	size_t calls;           /* 0: no function is known there */
 	bool is_mapped;
 	struct memory_mapped mapped; /* the file, if it is mapped from one */
 };

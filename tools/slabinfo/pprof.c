@@ -244,7 +244,7 @@ static void put_location(struct pprof *pprof, size_t number)
 	if (has_mapping(place))
 		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, place->mapped.number + 1);
 	protobuf_number(&pprof->part, LOCATION_ADDRESS, place->address);
-	for (unsigned i = 0; i < place->calls; i++) {
+	for (size_t i = 0; i < place->calls; i++) {
 		protobuf_number(&pprof->inner, LINE_FUNCTION_ID,
 				function_id(pprof, &place->call[i]));
 		protobuf_number(&pprof->inner, LINE_LINE, (uint64_t)place->call[i].line);

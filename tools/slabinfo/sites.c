@@ -87,7 +87,7 @@ void symbols_close(struct symbolizer *symbolizer)
 		symbolizer_close(symbolizer);
 }
 
-const char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset)
+char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -96,47 +96,95 @@ const char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset)
 	return text;
 }
 
-const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
-			char text[SITE_TEXT])
-{
-	struct json_object *stack = model_member(site->json, "stack"), *frame;
-	const char *file;
-	uint64_t offset;
+/* What an address is, in one text or several: the functions that are there, or the address. */
+struct names {
+	const struct symbol_frame *frame;
+	size_t count; /* at least 1 */
+	char text[SITE_TEXT];
+};
 
-	if (i >= model_length(stack))
-		return "?";
-	frame = json_object_array_get_idx(stack, i);
-	file = model_raw_text(frame, "file");
-	offset = model_number(frame, "offset");
-	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
-		;
-	else if (*file)
-		code_text(text, file, offset);
+static void find_names(struct symbolizer *symbolizer, struct json_object *address,
+		       struct names *names)
+{
+	const char *file = model_raw_text(address, "file");
+	const uint64_t offset = model_number(address, "offset");
+	const uint64_t number = model_number(address, "address");
+
+	names->count = 0;
+	if (*file)
+		names->frame = symbolizer_lookup(symbolizer, file, offset, &names->count);
+	if (names->count)
+		return;
+	names->frame = NULL;
+	names->count = 1;
+	if (*file)
+		code_text(names->text, file, offset);
+	else if (number)
+		snprintf(names->text, SITE_TEXT, "0x%" PRIx64, number);
 	else
-		snprintf(text, SITE_TEXT, "0x%" PRIx64, model_number(frame, "address"));
-	make_printable(text);
-	return text;
+		strcpy(names->text, "...");
 }
 
-void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first)
+static const char *name_text(struct names *names, size_t i)
 {
-	size_t frames = model_length(model_member(site->json, "stack"));
-	char text[SITE_TEXT];
+	if (names->frame)
+		symbol_frame_text(&names->frame[i], names->text, SYMBOLIZER_TEXT);
+	make_printable(names->text);
+	return names->text;
+}
 
-	for (size_t i = first; i < frames; i++)
-		printf("        %s\n", site_symbol(symbolizer, site, i, text));
+const char *site_symbol(struct symbolizer *symbolizer, const struct site *site,
+			char text[SITE_TEXT])
+{
+	struct json_object *stack = model_member(site->json, "stack");
+	struct names names;
+
+	if (!model_length(stack))
+		return "?";
+	find_names(symbolizer, json_object_array_get_idx(stack, 0), &names);
+	return strcpy(text, name_text(&names, 0));
+}
+
+void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t skip)
+{
+	struct json_object *stack = model_member(site->json, "stack");
+	struct names names;
+
+	for (size_t i = 0; i < model_length(stack); i++) {
+		find_names(symbolizer, json_object_array_get_idx(stack, i), &names);
+		for (size_t j = 0; j < names.count; j++) {
+			if (skip)
+				skip--;
+			else
+				printf("        %s\n", name_text(&names, j));
+		}
+	}
+}
+
+static void add_symbols(struct symbolizer *symbolizer, struct json_object *address)
+{
+	struct names names;
+	struct json_object *outer;
+
+	find_names(symbolizer, address, &names);
+	model_add_text(address, "symbol", name_text(&names, 0));
+	if (names.count == 1)
+		return;
+	outer = json_object_new_array();
+	for (size_t i = 1; i < names.count; i++)
+		json_object_array_add(outer, json_object_new_string(name_text(&names, i)));
+	json_object_object_add(address, "inlined_in", outer);
 }
 
 void site_add_symbols(struct symbolizer *symbolizer, const struct site *site)
 {
 	struct json_object *stack = model_member(site->json, "stack");
-	char text[SITE_TEXT];
 
 	for (size_t i = 0; i < model_length(stack); i++) {
-		struct json_object *frame = json_object_array_get_idx(stack, i);
+		struct json_object *address = json_object_array_get_idx(stack, i);
 
-		if (json_object_is_type(frame, json_type_object))
-			model_add_text(frame, "symbol", site_symbol(symbolizer, site, i, text));
+		if (json_object_is_type(address, json_type_object))
+			add_symbols(symbolizer, address);
 	}
 }
 

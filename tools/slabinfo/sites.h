@@ -38,19 +38,19 @@ void sites_sort(struct site_list *list);
 struct symbolizer *symbols_open(void);
 void symbols_close(struct symbolizer *symbolizer);
 
-/* site_symbol: return address number i as "entry_new+0x1c (entry.c:123)", as file and offset
- * or as a number if the symbol is unknown; "?": there is none. */
+/* site_symbol: what the caller of libslab is, as "entry_new+0x1c (entry.c:123)", as file and offset
+ * or as a number if the symbol is unknown; "?": there is none. Of inlined code, the innermost. */
 #define SITE_TEXT 512
-const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
+const char *site_symbol(struct symbolizer *symbolizer, const struct site *site,
 			char text[SITE_TEXT]);
 
 /* code_text: "libentry.so+0x1c", code whose function is not known. */
-const char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset);
+char *code_text(char text[SITE_TEXT], const char *file, uint64_t offset);
 
-/* site_print_stack: the callers from number `first` on, a line each. */
-void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first);
+/* site_print_stack: the functions of the stack but for the innermost `skip`, a line each. */
+void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t skip);
 
-/* site_add_symbols: add a "symbol" to each address. */
+/* site_add_symbols: add a "symbol" to each address, and "inlined_in" to inlined code. */
 void site_add_symbols(struct symbolizer *symbolizer, const struct site *site);
 
 /* sites_print_json: the process's answers, with a "symbol" for each address. */

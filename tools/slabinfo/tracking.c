@@ -19,7 +19,7 @@ static void print_site(struct symbolizer *symbolizer, const struct site *site)
 	const uint64_t last = model_number(site->json, "tid_max");
 	char text[SITE_TEXT], min[AGE_TEXT], avg[AGE_TEXT], max[AGE_TEXT];
 
-	printf("%7" PRIu64 " %s", site->count, site_symbol(symbolizer, site, 0, text));
+	printf("%7" PRIu64 " %s", site->count, site_symbol(symbolizer, site, text));
 	if (waste && site->count)
 		printf(" waste=%" PRIu64 "/%" PRIu64, waste, waste / site->count);
 	printf(" age=%s/%s/%s pid=%" PRIu64, age_text(min, model_number(site->json, "age_min")),

@@ -17,21 +17,6 @@ static const char large_name[] = "size-large";
 
 /* --- reports -------------------------------------------------------------------------------------- */
 
-/* The function at a return address, or the file and the offset in it; false: neither is known. */
-static bool name_address(struct process *process, struct symbolizer *symbolizer, uint64_t address,
-			 char text[SITE_TEXT])
-{
-	uint64_t offset;
-	const char *file = memory_locate(process->memory, address - 1, &offset);
-
-	if (!file)
-		return false;
-	if (!*symbolizer_lookup(symbolizer, file, offset + 1, text, SYMBOLIZER_TEXT))
-		code_text(text, file, offset + 1);
-	make_printable(text);
-	return true;
-}
-
 /* Where a line of a report has a return address: a frame, or "Allocated in 0x… age=…". NULL: it has
  * none. */
 static const char *address_in(const char *line, size_t length)
@@ -47,16 +32,44 @@ static const char *address_in(const char *line, size_t length)
 	return NULL;
 }
 
+/* Print the line with `text` for the address in it. */
+static void print_named(const char *line, size_t length, const char *at, char *text)
+{
+	const char *end = at + 2 + strspn(at + 2, "0123456789abcdef");
+
+	make_printable(text);
+	printf("%.*s%s%.*s\n", (int)(at - line), line, text, (int)(line + length - end), end);
+}
+
+/* A frame becomes a line for each function there. */
+static void print_address(struct process *process, struct symbolizer *symbolizer, const char *line,
+			  size_t length, const char *at)
+{
+	const uint64_t address = strtoull(at, NULL, 16);
+	const struct symbol_frame *frame;
+	uint64_t offset;
+	const char *file = memory_locate(process->memory, address - 1, &offset);
+	char text[SITE_TEXT];
+	size_t count;
+
+	if (!file) {
+		printf("%.*s\n", (int)length, line);
+		return;
+	}
+	frame = symbolizer_lookup(symbolizer, file, offset + 1, &count);
+	if (!count)
+		print_named(line, length, at, code_text(text, file, offset + 1));
+	for (size_t i = 0; i < count && (i == 0 || *line == '\t'); i++)
+		print_named(line, length, at, symbol_frame_text(&frame[i], text, SYMBOLIZER_TEXT));
+}
+
 static void print_line(struct process *process, struct symbolizer *symbolizer, const char *line,
 		       size_t length)
 {
 	const char *at = address_in(line, length);
-	char text[SITE_TEXT];
-	char *end;
 
-	if (at && name_address(process, symbolizer, strtoull(at, &end, 16), text))
-		printf("%.*s%s%.*s\n", (int)(at - line), line, text, (int)(line + length - end),
-		       end);
+	if (at)
+		print_address(process, symbolizer, line, length, at);
 	else
 		printf("%.*s\n", (int)length, line);
 }

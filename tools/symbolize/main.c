@@ -29,10 +29,11 @@ static const char help[] =
 	"It becomes one of\n"
 	"\n"
 	"  entry_new+0x1c (entry.c:123)\n"
-	"  entry_fill in entry_new+0x30 (entry.c:98)     inlined code\n"
-	"  entry_new+0x1c                                without debug information\n"
+	"  entry_fill (entry.c:98)       inlined code\n"
+	"  entry_new+0x1c                without debug information\n"
 	"\n"
-	"or stays as it is when nothing is known.\n"
+	"or stays as it is when nothing is known. An address alone on its line becomes a line\n"
+	"for each function, the innermost first: inlined code, and the function that has it.\n"
 	"\n"
 	"  --background  return at once, and go on until the log ends; for libslab, which\n"
 	"                starts it so with SLAB_SYMBOLS=on\n"
@@ -83,16 +84,29 @@ static const char *name_before(const char *from, const char *start)
 	return at;
 }
 
-static const char *look_up(struct symbolizer *symbolizer, const struct place *place,
-			   char text[SYMBOLIZER_TEXT])
+static const struct symbol_frame *look_up(struct symbolizer *symbolizer, const struct place *place,
+					  size_t *ret_count)
 {
 	char *path = strndup(place->path, place->path_length);
+	const struct symbol_frame *frames = NULL;
 
-	text[0] = '\0';
+	*ret_count = 0;
 	if (path)
-		symbolizer_lookup(symbolizer, path, place->offset, text, SYMBOLIZER_TEXT);
+		frames = symbolizer_lookup(symbolizer, path, place->offset, ret_count);
 	free(path);
-	return text;
+	return frames;
+}
+
+/* Is nothing but blanks around the place and the name before it? */
+static bool is_alone(const char *line, const char *name, const struct place *place)
+{
+	return line + strspn(line, " \t") == name &&
+	       place->end[strspn(place->end, " \r\n")] == '\0';
+}
+
+static void copy_until(const char *from, const char *end)
+{
+	fwrite(from, 1, (size_t)(end - from), stdout);
 }
 
 static void copy_line(struct symbolizer *symbolizer, const char *line)
@@ -102,11 +116,19 @@ static void copy_line(struct symbolizer *symbolizer, const char *line)
 	struct place place;
 
 	while (find_place(from, &place)) {
+		size_t count;
+		const struct symbol_frame *frame = look_up(symbolizer, &place, &count);
+		const char *name = name_before(copied, place.start);
+
 		from = place.start + 1;
-		if (!*look_up(symbolizer, &place, text))
+		if (!count)
 			continue;
-		fwrite(copied, 1, (size_t)(name_before(copied, place.start) - copied), stdout);
-		fputs(text, stdout);
+		for (size_t i = 0; i + 1 < count && is_alone(line, name, &place); i++) {
+			copy_until(line, name);
+			printf("%s\n", symbol_frame_text(frame++, text, sizeof(text)));
+		}
+		copy_until(copied, name);
+		fputs(symbol_frame_text(frame, text, sizeof(text)), stdout);
 		copied = from = place.end;
 	}
 	fputs(copied, stdout);

@@ -30,15 +30,8 @@ struct symbolizer {
 	Dwfl *dwfl;
 	struct module *modules;
 	size_t count;
-};
-
-struct place {
-	char *function, *inlined; /* NULL: unknown, not inlined */
-	Dwarf_Addr start;         /* of the function */
-	const char *file;
-	int line;
-	const char *call_file; /* where the outermost inlined code is called; NULL: not known */
-	int call_line;
+	struct symbol_frame *frames; /* of the last address, the innermost first */
+	size_t frame_count;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -61,8 +54,17 @@ struct symbolizer *symbolizer_open(void)
 	return symbolizer;
 }
 
+static void drop_frames(struct symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < symbolizer->frame_count; i++)
+		free(symbolizer->frames[i].function);
+	symbolizer->frame_count = 0;
+}
+
 void symbolizer_close(struct symbolizer *symbolizer)
 {
+	drop_frames(symbolizer);
+	free(symbolizer->frames);
 	for (size_t i = 0; i < symbolizer->count; i++)
 		free(symbolizer->modules[i].path);
 	free(symbolizer->modules);
@@ -162,10 +164,25 @@ static Dwarf_Addr start_of(Dwarf_Die *die, Dwarf_Addr pc)
 	return pc;
 }
 
-static void set_function(struct place *place, Dwarf_Die *die, Dwarf_Addr pc, Dwarf_Addr bias)
+static bool is_artificial(Dwarf_Die *die)
 {
-	place->function = die_name(die);
-	place->start = start_of(die, pc) + bias;
+	Dwarf_Attribute attribute;
+	bool artificial = false;
+
+	return dwarf_formflag(dwarf_attr_integrate(die, DW_AT_artificial, &attribute),
+			      &artificial) == 0 &&
+	       artificial;
+}
+
+/* Inlined functions whose call stands for them: the typed functions of <slab/slab.h>, and those of
+ * <slab/slab.hpp>. clang marks no member functions as artificial. */
+static bool is_wrapper(Dwarf_Die *die)
+{
+	static const char header[] = "/slab/slab.hpp";
+	const char *file = dwarf_decl_file(die);
+	const size_t len = file ? strlen(file) : 0, end = sizeof(header) - 1;
+
+	return is_artificial(die) || (len >= end && strcmp(file + len - end, header) == 0);
 }
 
 static const char *base_name(const char *path)
@@ -175,7 +192,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void set_call(struct place *place, Dwarf_Die *unit, Dwarf_Die *inlined)
+/* --- the frames of an address --------------------------------------------------------------- */
+
+/* A line of a source file; file NULL: unknown. */
+struct place {
+	const char *file;
+	int line;
+};
+
+static struct place place_of_call(Dwarf_Die *unit, Dwarf_Die *inlined)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word file, line;
@@ -185,87 +210,126 @@ static void set_call(struct place *place, Dwarf_Die *unit, Dwarf_Die *inlined)
 	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) != 0 ||
 	    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0 ||
 	    dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
-		return;
-	place->call_file = base_name(dwarf_filesrc(files, file, NULL, NULL));
-	place->call_line = (int)line;
+		return (struct place){NULL, 0};
+	return (struct place){base_name(dwarf_filesrc(files, file, NULL, NULL)), (int)line};
+}
+
+static struct place place_of_address(Dwarf_Die *unit, Dwarf_Addr pc)
+{
+	Dwarf_Line *found = dwarf_getsrc_die(unit, pc);
+	int line;
+
+	if (!found || dwarf_lineno(found, &line) != 0 || line == 0)
+		return (struct place){NULL, 0};
+	return (struct place){base_name(dwarf_linesrc(found, NULL, NULL)), line};
+}
+
+/* Takes over `function`; NULL adds nothing. */
+static struct symbol_frame *add_frame(struct symbolizer *symbolizer, char *function,
+				      struct place place)
+{
+	struct symbol_frame *frames =
+		reallocarray(symbolizer->frames, symbolizer->frame_count + 1, sizeof(*frames));
+
+	if (frames)
+		symbolizer->frames = frames;
+	if (!frames || !function) {
+		free(function);
+		return NULL;
+	}
+	frames += symbolizer->frame_count++;
+	*frames = (struct symbol_frame){function, place.file, place.line, true, 0};
+	return frames;
+}
+
+/* `around` are the scopes around the address, up to the function. */
+static void add_calls(struct symbolizer *symbolizer, Dwarf_Die *unit, Dwarf_Die *around, int count,
+		      Dwarf_Addr pc)
+{
+	struct place place = place_of_address(unit, pc);
+	struct symbol_frame *frame;
+
+	for (int i = 0; i < count; i++) {
+		if (is_function(&around[i])) {
+			frame = add_frame(symbolizer, die_name(&around[i]), place);
+			if (frame) {
+				frame->inlined = false;
+				frame->offset = pc + 1 - start_of(&around[i], pc);
+			}
+			return;
+		}
+		if (!is_inlined(&around[i]))
+			continue;
+		if (!is_wrapper(&around[i]))
+			add_frame(symbolizer, die_name(&around[i]), place);
+		place = place_of_call(unit, &around[i]);
+	}
 }
 
 /* The scopes of inlined code are those of its source; the DIEs around its DIE show where it was
  * inlined. */
-static void set_inlined(struct place *place, Dwarf_Die *unit, Dwarf_Die *die, Dwarf_Addr pc,
-			Dwarf_Addr bias)
+static void add_scopes(struct symbolizer *symbolizer, Dwarf_Die *unit, Dwarf_Addr pc)
 {
-	Dwarf_Die *around = NULL, *outermost = die;
-	int count = dwarf_getscopes_die(die, &around);
+	Dwarf_Die *scopes = NULL, *around = NULL;
+	int count = 0;
 
-	for (int i = 0; i < count; i++) {
-		if (is_inlined(&around[i]))
-			outermost = &around[i];
-		if (is_function(&around[i])) {
-			set_function(place, &around[i], pc, bias);
-			set_call(place, unit, outermost);
-			break;
-		}
-	}
-	if (place->function)
-		place->inlined = die_name(die);
+	if (dwarf_getscopes(unit, pc, &scopes) > 0)
+		count = dwarf_getscopes_die(&scopes[0], &around);
+	add_calls(symbolizer, unit, around, count, pc);
 	free(around);
-}
-
-static void from_scopes(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Addr bias)
-{
-	Dwarf_Die *scopes = NULL;
-	int count = dwarf_getscopes(unit, pc, &scopes);
-
-	for (int i = 0; i < count; i++) {
-		if (is_function(&scopes[i])) {
-			set_function(place, &scopes[i], pc, bias);
-			break;
-		}
-		if (is_inlined(&scopes[i])) {
-			set_inlined(place, unit, &scopes[i], pc, bias);
-			break;
-		}
-	}
 	free(scopes);
 }
 
-static void from_lines(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc)
+static bool has_function(const struct symbolizer *symbolizer)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, pc);
-
-	if (!line || dwarf_lineno(line, &place->line) != 0 || place->line == 0)
-		return;
-	place->file = base_name(dwarf_linesrc(line, NULL, NULL));
-	/* Code of another file, usually a header, is shown at the place of its call. */
-	if (place->file && place->call_file && strcmp(place->file, place->call_file) != 0) {
-		place->file = place->call_file;
-		place->line = place->call_line;
-	}
+	return symbolizer->frame_count && !symbolizer->frames[symbolizer->frame_count - 1].inlined;
 }
 
-static void from_symbols(struct place *place, Dwfl_Module *module, Dwarf_Addr address)
+static void add_symbol(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr address,
+		       struct place place)
 {
 	GElf_Off offset;
 	GElf_Sym symbol;
+	const char *name =
+		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+	struct symbol_frame *frame = add_frame(symbolizer, name_readable(name), place);
 
-	place->function = name_readable(
-		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL));
-	place->start = address - offset;
+	if (frame) {
+		frame->inlined = false;
+		frame->offset = offset + 1;
+	}
 }
 
-static void find_place(struct place *place, Dwfl_Module *module, Dwarf_Addr address)
+static void add_frames(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr address)
 {
+	struct place place = {NULL, 0};
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = find_unit(module, address, &bias);
 
 	if (unit) {
-		from_scopes(place, unit, address - bias, bias);
-		from_lines(place, unit, address - bias);
+		add_scopes(symbolizer, unit, address - bias);
+		place = place_of_address(unit, address - bias);
 	}
-	if (!place->function)
-		from_symbols(place, module, address);
+	if (has_function(symbolizer))
+		return;
+	drop_frames(symbolizer);
+	add_symbol(symbolizer, module, address, place);
 }
+
+const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, const char *path,
+					     uint64_t offset, size_t *ret_count)
+{
+	Dwfl_Module *module = find_module(symbolizer, path);
+	GElf_Addr bias;
+
+	drop_frames(symbolizer);
+	if (module && dwfl_module_getelf(module, &bias))
+		add_frames(symbolizer, module, offset - 1 + bias);
+	*ret_count = symbolizer->frame_count;
+	return symbolizer->frames;
+}
+
+/* --- text ----------------------------------------------------------------------------------- */
 
 /* Print `name` on `width` characters. */
 static size_t put_name(char *text, size_t width, const char *name)
@@ -278,52 +342,19 @@ static size_t put_name(char *text, size_t width, const char *name)
 	return (size_t)sprintf(text, "%.*s...", cut, name);
 }
 
-/* The names share the width that remains beside the place; one may use the space that the
- * other does not need. */
-static size_t put_names(char *text, size_t width, const struct place *place)
+char *symbol_frame_text(const struct symbol_frame *frame, char *text, size_t size)
 {
-	static const char in[] = " in ";
-	const size_t outer = strlen(place->function);
-	size_t len = 0, mine;
+	char end[FILE_WIDTH + 64] = "";
+	size_t len = 0;
 
-	if (place->inlined && width > 32) {
-		mine = width - (sizeof(in) - 1);
-		mine = outer < mine / 2 ? mine - outer : mine / 2;
-		len = put_name(text, mine, place->inlined);
-		len += (size_t)sprintf(text + len, "%s", in);
-	}
-	return len + put_name(text + len, width - len, place->function);
-}
-
-static void print_place(const struct place *place, Dwarf_Addr ret, char *text, size_t size)
-{
-	char end[FILE_WIDTH + 64];
-	int len = snprintf(end, sizeof(end), "+0x%llx", (unsigned long long)(ret - place->start));
-
-	if (!place->function)
-		return;
-	if (place->file)
-		len += snprintf(end + len, sizeof(end) - (size_t)len, " (%.*s:%d)", FILE_WIDTH,
-				place->file, place->line);
-	if ((size_t)len + 4 >= size)
-		return;
-	text += put_names(text, size - 1 - (size_t)len, place);
-	memcpy(text, end, (size_t)len + 1);
-}
-
-const char *symbolizer_lookup(struct symbolizer *symbolizer, const char *path, uint64_t offset,
-			      char *text, size_t size)
-{
-	Dwfl_Module *module = find_module(symbolizer, path);
-	struct place place = {0};
-	GElf_Addr bias;
-
+	if (!frame->inlined)
+		len += (size_t)snprintf(end, sizeof(end), "+0x%llx",
+					(unsigned long long)frame->offset);
+	if (frame->file)
+		len += (size_t)snprintf(end + len, sizeof(end) - len, " (%.*s:%d)", FILE_WIDTH,
+					frame->file, frame->line);
 	text[0] = '\0';
-	if (!module || !dwfl_module_getelf(module, &bias))
-		return text;
-	find_place(&place, module, offset - 1 + bias);
-	print_place(&place, offset + bias, text, size);
-	free(place.function);
-	free(place.inlined);
+	if (len + 4 < size)
+		memcpy(text + put_name(text, size - 1 - len, frame->function), end, len + 1);
 	return text;
 }

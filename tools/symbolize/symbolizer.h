@@ -5,6 +5,7 @@
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,19 +18,33 @@ struct symbolizer;
 struct symbolizer *symbolizer_open(void);
 void symbolizer_close(struct symbolizer *symbolizer);
 
+/* A function at an address: one that was called, or one that was inlined in the next frame. */
+struct symbol_frame {
+	char *function;
+	const char *file; /* NULL: unknown */
+	int line;
+	bool inlined;
+	uint64_t offset; /* from the function's start; 0 if it is inlined */
+};
+
 /*
- * symbolizer_lookup: "entry_new+0x1c (entry.c:123)", or for inlined code
- * "entry_fill in entry_new+0x1c (entry.c:98)".
+ * symbolizer_lookup: the functions at a return address, the innermost first. Inlined functions with
+ * the attribute `artificial`, as the typed functions of <slab/slab.h> have it, and those of
+ * <slab/slab.hpp> are left out: the line of the next frame is that of their call.
  *
  * @path    an executable or shared library; separate debug information is found
  *          as debuggers do.
  * @offset  of a return address, relative to the load address of the file. The function looks
  *          up the call before it.
  *
- * Long names are truncated so that the place fits. Returns text, with the parts that are
- * known; "": none is.
+ * Returns *ret_count frames, which are valid until the next call; 0: nothing is known. File names
+ * are valid until symbolizer_close().
  */
-const char *symbolizer_lookup(struct symbolizer *symbolizer, const char *path, uint64_t offset,
-			      char *text, size_t size);
+const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, const char *path,
+					     uint64_t offset, size_t *ret_count);
+
+/* symbol_frame_text: "entry_new+0x1c (entry.c:123)", or "entry_fill (entry.c:98)" if it is inlined.
+ * A long name is cut so that the place fits. Returns text. */
+char *symbol_frame_text(const struct symbol_frame *frame, char *text, size_t size);
 
 #endif /* SYMBOLIZER_H */

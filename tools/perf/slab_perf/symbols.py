@@ -6,6 +6,9 @@ import subprocess
 import sys
 
 
+MARK = "= "
+
+
 def place(maps, address):
     """(path, offset from the load address); None: in no file."""
     for start, end, _, path in maps:
@@ -28,8 +31,10 @@ def names(maps, addresses):
         texts[address] = f"({found[0]}+{found[1]:#x})" if found else f"{address:#x}"
     program = _program()
     if program and texts:
-        out = subprocess.run([program], input="\n".join(texts.values()) + "\n", text=True,
+        # Alone on its line, an address would become a line for each inlined function.
+        lines = "".join(f"{MARK}{text}\n" for text in texts.values())
+        out = subprocess.run([program], input=lines, text=True,
                              stdout=subprocess.PIPE, check=False).stdout.splitlines()
         if len(out) == len(texts):
-            texts = dict(zip(texts, out))
+            texts = {address: line[len(MARK):] for address, line in zip(texts, out)}
     return texts
