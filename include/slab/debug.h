@@ -70,8 +70,8 @@ enum slab_problem {
 	SLAB_PROBLEM_USE_AFTER_FREE,    /* access to a sampled object after its free */
 };
 
-/* The most return addresses of a recorded stack: the innermost ones. */
-#define SLAB_STACK_MAX 16
+/* The most return addresses of a recorded stack. The last one is NULL if the stack has more. */
+#define SLAB_STACK_MAX 32
 
 /* An allocation or a free of an object, as debug flag U records it, in a report
  * (slab_set_report_handler()). */

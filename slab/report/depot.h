@@ -27,7 +27,7 @@ struct stack_depot {
 
 /* An id is the position of a record in units of this size. The frames follow the record. */
 #define DEPOT_UNIT 8u     /* bytes */
-#define DEPOT_COUNT_BITS 5 /* bits of a record's signature */
+#define DEPOT_COUNT_BITS 6 /* bits of a record's signature */
 
 __extension__ struct stack_record { /* for C++: a flexible array member */
 	uint32_t next;      /* id of the next record in the bucket */

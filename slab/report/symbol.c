@@ -409,6 +409,10 @@ static void describe(const void *frame, char *text)
 {
 	struct object object;
 
+	if (!frame) {
+		strcpy(text, "...");
+		return;
+	}
 	if (find_object(frame, &object)) {
 		describe_in(&object, (uintptr_t)frame - object.base, text);
 		if (is_still_there(frame, &object))

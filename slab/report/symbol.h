@@ -15,7 +15,8 @@
 
 /*
  * symbolize: write text[i] for each of n return addresses. To describe an instruction itself,
- * such as that of a fault, pass its address + 1. Async-signal-safe; errno keeps its value.
+ * such as that of a fault, pass its address + 1. NULL, which ends a longer stack, is "...".
+ * Async-signal-safe; errno keeps its value.
  */
 void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT]);
 

@@ -136,7 +136,7 @@ struct walk {
 	const void *caller;
 	unsigned n;
 	unsigned start; /* index of the caller, if it was found */
-	bool found;
+	bool found, more; /* the caller; callers beyond the recorded ones */
 	const void *frames[INSIDE_MAX + SLAB_STACK_MAX];
 };
 
@@ -151,13 +151,14 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
 	if (!pc)
 		return _URC_END_OF_STACK;
 	pc += exact != 0;
+	walk->more = walk->n == (walk->found ? walk->start : INSIDE_MAX) + SLAB_STACK_MAX;
+	if (walk->more)
+		return _URC_END_OF_STACK;
 	if (pc == walk->caller && !walk->found && walk->n < INSIDE_MAX) {
 		walk->found = true;
 		walk->start = walk->n;
 	}
 	walk->frames[walk->n++] = pc;
-	if (walk->n == (walk->found ? walk->start : INSIDE_MAX) + SLAB_STACK_MAX)
-		return _URC_END_OF_STACK;
 	return _URC_NO_REASON;
 }
 
@@ -203,6 +204,8 @@ static uint32_t save_stack(const void *caller)
 	first = first_outside(&walk);
 	if (first == walk.n)
 		return depot_save(&caller, caller != NULL);
+	if (walk.more)
+		walk.frames[walk.n - 1] = NULL;
 	return depot_save(walk.frames + first, walk.n - first);
 }
 

@@ -140,14 +140,22 @@ TEST(SymbolTest, OtherFunctionsHaveTheirPlace)
 
 TEST(SymbolTest, AnAddressThatIsNowhereIsPrintedItself)
 {
-	const std::vector<const void *> frames = {nullptr, reinterpret_cast<const void *>(0x10),
+	const std::vector<const void *> frames = {reinterpret_cast<const void *>(0x10),
 						  reinterpret_cast<const void *>(~0UL)};
-	char text[3][SYMBOL_TEXT];
+	char text[2][SYMBOL_TEXT];
 
-	symbolize(3, frames.data(), text);
-	EXPECT_STREQ(text[0], "0x0");
-	EXPECT_STREQ(text[1], "0x10");
-	EXPECT_STREQ(text[2], "0xffffffffffffffff");
+	symbolize(2, frames.data(), text);
+	EXPECT_STREQ(text[0], "0x10");
+	EXPECT_STREQ(text[1], "0xffffffffffffffff");
+}
+
+TEST(SymbolTest, NULLStandsForMoreFrames)
+{
+	const void *const frame = nullptr;
+	char text[1][SYMBOL_TEXT];
+
+	symbolize(1, &frame, text);
+	EXPECT_STREQ(text[0], "...");
 }
 
 /* The vdso has a name and no file. */

@@ -86,7 +86,23 @@ TEST(TrackTest, TheInnermostFramesOfADeepStackAreKept)
 
 	EXPECT_EQ(described.frames, static_cast<unsigned>(SLAB_STACK_MAX));
 	EXPECT_EQ(described.frame[0], caller);
-	EXPECT_EQ(described.frame[SLAB_STACK_MAX - 1], described.frame[1]);
+	EXPECT_EQ(described.frame[SLAB_STACK_MAX - 2], described.frame[1]);
+}
+
+TEST(TrackTest, OnlyAStackThatHasMoreFramesEndsInNULL)
+{
+	struct track track;
+
+	deep(&track, 0);
+	const unsigned least = describe(track).frames;
+
+	ASSERT_LT(least, static_cast<unsigned>(SLAB_STACK_MAX));
+	deep(&track, SLAB_STACK_MAX - least);
+	EXPECT_EQ(describe(track).frames, static_cast<unsigned>(SLAB_STACK_MAX));
+	EXPECT_NE(describe(track).frame[SLAB_STACK_MAX - 1], nullptr);
+	deep(&track, SLAB_STACK_MAX - least + 1);
+	EXPECT_EQ(describe(track).frames, static_cast<unsigned>(SLAB_STACK_MAX));
+	EXPECT_EQ(describe(track).frame[SLAB_STACK_MAX - 1], nullptr);
 }
 
 TEST(TrackTest, TheSamePlaceHasTheSameStack)
