@@ -34,9 +34,10 @@ static const char *const places[] = {
 	SLAB_SYMBOLIZE_FROM_LIB,
 };
 
-/* Why the last slab-symbolize that was found is not used. Only the constructor uses these; they are
- * too large for the stack of a thread that loads libslab. */
-static char refused[PATH_MAX];
+/* The file that contains this code, and why the last slab-symbolize that was found is not used.
+ * Only the constructor uses these; they are too large for the stack of a thread that loads
+ * libslab. */
+static char library[PATH_MAX], refused[PATH_MAX];
 static const char *refusal;
 
 static bool refuse(const char *path, const char *why)
@@ -95,24 +96,49 @@ static bool is_trusted(char path[PATH_MAX])
 	return true;
 }
 
-static bool find_program(char path[PATH_MAX])
+/* `place` may begin with "../". An empty folder is none. */
+static bool try_place(char path[PATH_MAX], const char *folder, size_t len, const char *place)
 {
-	const char *code = (const char *)(uintptr_t)find_program;
-	static char library[PATH_MAX];
+	return len && *folder == '/' &&
+	       snprintf(path, PATH_MAX, "%.*s/%s", (int)len, folder, place) < PATH_MAX &&
+	       is_trusted(path);
+}
+
+static bool find_beside(char path[PATH_MAX])
+{
+	const char *code = (const char *)(uintptr_t)find_beside, *slash;
 	uint64_t offset;
-	char *slash = NULL;
 
-	if (symbol_locate(code + 1, library, sizeof(library), &offset))
-		slash = strrchr(library, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		int folder = (int)(slash + 1 - library);
+	if (!symbol_locate(code + 1, library, sizeof(library), &offset))
+		return false;
+	slash = strrchr(library, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++)
+		if (try_place(path, library, (size_t)(slash - library), places[i]))
+			return true;
+	return false;
+}
 
-		if (snprintf(path, PATH_MAX, "%.*s%s", folder, library, places[i]) < PATH_MAX &&
-		    is_trusted(path))
+static bool find_in_path(char path[PATH_MAX])
+{
+	const char *folder = secure_getenv("PATH");
+	size_t len;
+
+	for (; folder && *folder; folder += len + (folder[len] == ':')) {
+		len = strcspn(folder, ":");
+		if (try_place(path, folder, len, "slab-symbolize"))
 			return true;
 	}
-	return snprintf(path, PATH_MAX, "%s", SLAB_SYMBOLIZE_INSTALLED) < PATH_MAX &&
-	       is_trusted(path);
+	return false;
+}
+
+static bool find_program(char path[PATH_MAX])
+{
+	static const char installed[] = SLAB_SYMBOLIZE_INSTALLED;
+
+	return find_beside(path) ||
+	       try_place(path, installed, sizeof(installed) - sizeof("/slab-symbolize"),
+			 "slab-symbolize") ||
+	       find_in_path(path);
 }
 
 /* Run slab-symbolize with an empty environment, so that it neither preloads libslab nor asks a
@@ -157,13 +183,15 @@ static int start(const char *path)
 	return error;
 }
 
-static void complain(int error)
+static void complain_of_none(void)
 {
 	if (refusal)
 		slab_note("SLAB_SYMBOLS=on: slab-symbolize is not used, because of %s: %s", refused,
 			  refusal);
 	else
-		slab_note("SLAB_SYMBOLS=on: slab-symbolize cannot be run: %s", strerror(error));
+		slab_note("SLAB_SYMBOLS=on: there is no slab-symbolize: not beside %s, not at %s "
+			  "or %s from there, not at %s, not in PATH",
+			  library, places[1], places[2], SLAB_SYMBOLIZE_INSTALLED);
 }
 
 /* This reads only SLAB_SYMBOLS. slab_options() would read the whole environment, too early for a
@@ -176,9 +204,15 @@ __attribute__((constructor)) static void start_filter(void)
 
 	if (!symbols || strcmp(symbols, "on") != 0)
 		return;
-	error = find_program(path) ? start(path) : ENOENT;
-	if (error)
-		complain(error);
+	if (!find_program(path)) {
+		complain_of_none();
+	} else {
+		error = start(path);
+		if (error)
+			slab_note("SLAB_SYMBOLS=on: %s cannot be run, or the file of SLAB_LOG not "
+				  "be opened: %s",
+				  path, strerror(error));
+	}
 	errno = saved_errno;
 }
 

@@ -203,10 +203,10 @@ public:
 	copies(const copies &) = delete;
 	copies &operator=(const copies &) = delete;
 
-	std::string output() const
+	std::string output(const std::string &setting = "PATH=/bin:/usr/bin") const
 	{
 		const std::string command =
-			"SLAB_TEST_AGAIN=1 SLAB_SYMBOLS=on SLAB_LOG= '" +
+			setting + " SLAB_TEST_AGAIN=1 SLAB_SYMBOLS=on SLAB_LOG= '" +
 			(folder / "test").string() +
 			"' --gtest_filter=FilterTest.ByDefaultReportsHaveOffsets 2>&1";
 		FILE *reader = popen(command.c_str(), "r");
@@ -287,6 +287,39 @@ INSTANTIATE_TEST_SUITE_P(
 					     ": it belongs to another user\n";
 			      }}),
 	[](const auto &info) { return std::string(info.param.name); });
+
+/* The program has libslab in itself, as one that is linked with libslab.a. */
+TEST(FilterTest, SlabSymbolizeIsFoundInPath)
+{
+	const copies files;
+	const std::filesystem::path elsewhere = files.top / "elsewhere";
+
+	std::filesystem::create_directory(elsewhere);
+	std::filesystem::rename(files.symbolize, elsewhere / "slab-symbolize");
+	const std::string output =
+		files.output("PATH=.:/nonexistent::" + elsewhere.string() + ":$PATH");
+
+	EXPECT_TRUE(names_lines(output)) << output;
+}
+
+TEST(FilterTest, WhereSlabSymbolizeWasLookedForIsSaid)
+{
+	const copies files;
+
+	if (std::filesystem::exists(SLAB_SYMBOLIZE_INSTALLED))
+		GTEST_SKIP() << "one is installed";
+	std::filesystem::remove(files.symbolize);
+	const std::string output = files.output("PATH=/nonexistent");
+
+	EXPECT_TRUE(
+		has(output, "libslab: SLAB_SYMBOLS=on: there is no slab-symbolize: not beside " +
+				    (files.folder / "test").string() +
+				    ", not at ../bin/slab-symbolize or "))
+		<< output;
+	EXPECT_TRUE(has(output, " from there, not at " SLAB_SYMBOLIZE_INSTALLED ", not in PATH\n"))
+		<< output;
+	EXPECT_FALSE(has(output, "(filter_test.cc:")) << output;
+}
 
 TEST_P(TrustTest, IsOneThatOnlyTheUserAndRootCanChange)
 {
