@@ -36,8 +36,11 @@
 #define RWF_NOWAIT 0x00000008
 #endif
 
-/* note_write() waits for a slow reader, but not longer than this. */
+/* note_write() waits for a slow reader, but not longer than this, and not again until something
+ * could be written. */
 #define WRITE_WAIT_US UINT64_C(1000000)
+
+static uint32_t dropped; /* texts since the last one that was written */
 
 /* --- signals that a write causes --------------------------------------------------------- */
 
@@ -98,10 +101,11 @@ static ssize_t write_piece(int fd, const char *text, size_t len)
 }
 
 /* false: the rest is lost, and errno says why. */
-static bool write_all(int fd, const char *text, size_t len)
+static bool write_all(int fd, const char *text, size_t len, uint64_t wait_us)
 {
-	const uint64_t end = clock_us() + WRITE_WAIT_US;
+	const uint64_t end = clock_us() + wait_us;
 
+	errno = 0;
 	while (len > 0 && wait_for_room(fd, end)) {
 		ssize_t done = write_piece(fd, text, len);
 
@@ -115,11 +119,33 @@ static bool write_all(int fd, const char *text, size_t len)
 	return len == 0;
 }
 
+/* How many texts are missing before this one. */
+static bool write_dropped(int fd, uint32_t count)
+{
+	char text[80];
+	int len = snprintf(text, sizeof(text),
+			   "libslab: %u message%s could not be written, and %s dropped\n", count,
+			   count == 1 ? "" : "s", count == 1 ? "was" : "were");
+
+	return write_all(fd, text, (size_t)len, 0);
+}
+
+static bool write_text(int fd, const char *text, size_t len)
+{
+	const uint32_t count = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
+	const bool written = (!count || write_dropped(fd, count)) &&
+			     write_all(fd, text, len, count ? 0 : WRITE_WAIT_US);
+
+	if (!written)
+		__atomic_add_fetch(&dropped, count + 1, __ATOMIC_RELAXED);
+	return written;
+}
+
 void note_write(int fd, const char *text, size_t len)
 {
 	const uint64_t mask = signals_block_set(WRITE_SIGNALS), pending = pending_before(mask);
 
-	if (!write_all(fd, text, len) && (errno == EPIPE || errno == EFBIG))
+	if (!write_text(fd, text, len) && (errno == EPIPE || errno == EFBIG))
 		take_back(WRITE_SIGNALS & ~pending);
 	signals_restore(mask);
 }

@@ -21,7 +21,9 @@ struct note_line {
 /* Format prefix, text and a newline. Longer text is truncated. */
 void note_format(struct note_line *line, const char *prefix, const char *format, va_list args);
 /* Write up to PIPE_BUF bytes in one call, longer text in several. Waits a second at most for a slow
- * reader, and drops the rest. Raises no signal: neither SIGPIPE nor SIGXFSZ. May change errno. */
+ * reader, and drops the rest; until something can be written again, it drops without waiting, and
+ * then it writes how many texts were dropped. Raises no signal: neither SIGPIPE nor SIGXFSZ. May
+ * change errno. */
 void note_write(int fd, const char *text, size_t len);
 
 #endif /* SLAB_BASE_NOTE_H */

@@ -2,6 +2,7 @@
 /* Notes on stderr: one line each; the last one of a process that cannot go on; writes that neither
  * end nor stop the program. */
 #include <array>
+#include <chrono>
 #include <cerrno>
 #include <string>
 #include <thread>
@@ -172,6 +173,55 @@ TEST_P(NoteWriteTest, LongerThanTheRoomOfOneThatNoOneReadsEnds)
 
 			  note_write(of.write, text.data(), text.size());
 			  return 0;
+		  }),
+		  "");
+}
+
+/* Reads all there is. */
+std::string drain(int fd)
+{
+	std::array<char, 65536> bytes = {};
+	std::string text;
+	ssize_t got;
+
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	while ((got = read(fd, bytes.data(), bytes.size())) > 0)
+		text.append(bytes.data(), static_cast<std::size_t>(got));
+	return text;
+}
+
+/* A server that reports more than once is not held up each time. */
+TEST_P(NoteWriteTest, AfterATextThatWasDroppedItDoesNotWaitAgain)
+{
+	EXPECT_EQ(run_in_child([] {
+			  const ends of = GetParam()();
+
+			  fill(of.write);
+			  note_write(of.write, "text\n", 5);
+			  const auto start = std::chrono::steady_clock::now();
+
+			  for (int i = 0; i < 20; i++)
+				  note_write(of.write, "text\n", 5);
+			  return std::chrono::steady_clock::now() - start >
+				 std::chrono::seconds(10);
+		  }),
+		  "");
+}
+
+TEST_P(NoteWriteTest, WritesHowManyTextsWereDropped)
+{
+	EXPECT_EQ(run_in_child([] {
+			  const ends of = GetParam()();
+
+			  fill(of.write);
+			  for (int i = 0; i < 3; i++)
+				  note_write(of.write, "text\n", 5);
+			  drain(of.read);
+			  for (int i = 0; i < 2; i++)
+				  note_write(of.write, "end\n", 4);
+			  return drain(of.read) !=
+				 "libslab: 3 messages could not be written, and were dropped\n"
+				 "end\nend\n";
 		  }),
 		  "");
 }
