@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "report/report.h"
 #include "base/cancel.h"
+#include "base/libc.h"
 #include "base/note.h"
 #include "base/options.h"
 #include "base/own_work.h"
@@ -124,6 +125,16 @@ void report_rewind(struct report *report, size_t len)
 	report->info.fixes = 0;
 }
 
+/* A pipe without a reader (ENXIO) is no mistake. */
+static void complain_of_log(const char *log, int error)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (error != ENXIO && !atomic_flag_test_and_set(&said))
+		slab_note("SLAB_LOG=%s cannot be opened, so reports go to stderr: %s", log,
+			  strerrordesc_np(error));
+}
+
 /* Open the log for each report: it may have been rotated, and forked processes must not share a
  * descriptor. O_NONBLOCK: to open a pipe without a reader fails instead of waiting. */
 static void write_to_log(const char *text, size_t len)
@@ -136,6 +147,8 @@ static void write_to_log(const char *text, size_t len)
 	if (*log)
 		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 			  0600);
+	if (*log && fd < 0)
+		complain_of_log(log, errno);
 	note_write(fd < 0 ? STDERR_FILENO : fd, text, len);
 	if (fd >= 0)
 		close(fd);

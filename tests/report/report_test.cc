@@ -398,28 +398,39 @@ class ReportOutcomeTest : public testing::TestWithParam<outcome>
 
 INSTANTIATE_TEST_SUITE_P(
 	Of, ReportOutcomeTest,
-	testing::Values(outcome{"ALogThatCannotBeOpened", "SLAB_LOG=/nonexistent/log",
-				[] { emit("Poison overwritten"); }, "",
-				"BUG entry: Poison overwritten", "FIX"},
-			outcome{"Abort", "SLAB_DEBUG_ABORT=1",
-				[] {
-					emit("the only one");
-					emit("never made");
-				},
-				"killed by signal 6", "BUG entry: the only one", "never made"},
-			outcome{"AbortBehindTheHandler", "SLAB_DEBUG_ABORT=1",
-				[] {
-					slab_set_report_handler(
-						[](const struct slab_report *report, void *) {
-							slab_note("%s", report->reason);
-						},
-						nullptr);
-					emit("the only one");
-				},
-				"killed by signal 6", "libslab: the only one\n", "BUG"},
-			outcome{"ATraceLineWithoutALog",
-				"SLAB_LOG=", [] { report_trace_line("TRACE entry free 0x1230"); },
-				"", "\nTRACE entry free 0x1230\n", "BUG"}),
+	testing::Values(
+		outcome{"ALogThatCannotBeOpened", "SLAB_LOG=/nonexistent/log",
+			[] { emit("Poison overwritten"); }, "", "BUG entry: Poison overwritten",
+			"FIX"},
+		outcome{"ALogThatCannotBeOpenedIsNamedOnce", "SLAB_LOG=/nonexistent/log",
+			[] {
+				emit("first");
+				slab_note("between");
+				emit("second");
+			},
+			"",
+			"libslab: SLAB_LOG=/nonexistent/log cannot be opened, so reports go "
+			"to stderr: No such file or directory\n===",
+			"between\nlibslab"},
+		outcome{"Abort", "SLAB_DEBUG_ABORT=1",
+			[] {
+				emit("the only one");
+				emit("never made");
+			},
+			"killed by signal 6", "BUG entry: the only one", "never made"},
+		outcome{"AbortBehindTheHandler", "SLAB_DEBUG_ABORT=1",
+			[] {
+				slab_set_report_handler(
+					[](const struct slab_report *report, void *) {
+						slab_note("%s", report->reason);
+					},
+					nullptr);
+				emit("the only one");
+			},
+			"killed by signal 6", "libslab: the only one\n", "BUG"},
+		outcome{"ATraceLineWithoutALog",
+			"SLAB_LOG=", [] { report_trace_line("TRACE entry free 0x1230"); }, "",
+			"\nTRACE entry free 0x1230\n", "BUG"}),
 	[](const auto &info) { return std::string(info.param.name); });
 
 TEST_P(ReportOutcomeTest, IsSeenOnStderr)
