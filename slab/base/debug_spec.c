@@ -14,7 +14,6 @@
 #include <slab/debug.h>
 #include <slab/slab.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -75,6 +74,19 @@ static bool is_no_growth(char c)
 	return (c | 0x20) == 'o';
 }
 
+/* A word that is no list of flags is the name of a cache more often than not: "entry" for ",entry".
+ * Some of its letters are flags, and must not be taken for them. */
+static bool is_flags(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		const char c = text.start[i];
+
+		if (c != '-' && !is_no_growth(c) && !flag_of_character(c))
+			return false;
+	}
+	return true;
+}
+
 /* The flags of a block. No character at all means SLAB_DEBUG_DEFAULT; "-" clears the flags before
  * it. */
 static uint64_t block_flags(struct span text)
@@ -98,6 +110,8 @@ uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no
 
 	*ret_no_growth = false;
 	while (next_block(&rest, &block)) {
+		if (!is_flags(block.debug_flags))
+			continue;
 		for (size_t i = 0; i < block.debug_flags.len; i++)
 			*ret_no_growth |= is_no_growth(block.debug_flags.start[i]);
 		if (!block.names.start) {
@@ -110,38 +124,24 @@ uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no
 	return found ? for_name : for_all;
 }
 
-/* Collect each unknown character once, as far as there is room. */
-static void add_unknown(char *unknown, size_t size, char c)
-{
-	size_t n = strlen(unknown);
-	char shown = isgraph((unsigned char)c) ? c : '?';
-
-	if (n + 1 < size && !strchr(unknown, shown)) {
-		unknown[n] = shown;
-		unknown[n + 1] = '\0';
-	}
-}
-
 static int complain_about_flags(const char *text, void (*complain)(const char *message))
 {
 	struct span rest = span_of(text);
 	struct block block;
-	char unknown[17] = "", message[200];
+	char shown[SLAB_MAX_NAME + 2], advice[SLAB_MAX_NAME + 40] = "", message[300];
 
-	while (next_block(&rest, &block)) {
-		for (size_t i = 0; i < block.debug_flags.len; i++) {
-			char c = block.debug_flags.start[i];
-
-			if (c != '-' && !is_no_growth(c) && !flag_of_character(c))
-				add_unknown(unknown, sizeof(unknown), c);
-		}
-	}
-	if (!*unknown)
-		return 0;
-	snprintf(message, sizeof(message),
-		 "SLAB_DEBUG: unknown flag%s \"%s\" skipped; accepted: F Z P U T A O and -, in "
-		 "upper or lower case",
-		 unknown[1] ? "s" : "", unknown);
+	do {
+		if (!next_block(&rest, &block))
+			return 0;
+	} while (is_flags(block.debug_flags));
+	option_printable(shown, sizeof(shown), block.debug_flags.start, block.debug_flags.len);
+	if (!block.names.start && name_is_pattern(block.debug_flags.start, block.debug_flags.len))
+		snprintf(advice, sizeof(advice), "; for the cache of that name: \",%s\"", shown);
+	snprintf(
+		message, sizeof(message),
+		"SLAB_DEBUG: \"%s\" ignored; accepted are the flags F Z P U T A O and -, in upper or "
+		"lower case%s",
+		shown, advice);
 	complain(message);
 	return 1;
 }

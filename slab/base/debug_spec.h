@@ -20,8 +20,9 @@
 uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
- * debug_text_check: check a SLAB_DEBUG text. `complain` gets one error message about unknown flags
- * and one about an invalid cache name; parsing skips both. Returns the number of messages.
+ * debug_text_check: check a SLAB_DEBUG text. `complain` gets one error message about the first
+ * block that has a letter that is no flag, and one about an invalid cache name; parsing skips such
+ * blocks and names. Returns the number of messages.
  */
 int debug_text_check(const char *text, void (*complain)(const char *message));
 

@@ -112,11 +112,8 @@ inline std::uint64_t debug_flags_of(const std::string &text)
 
 	if (text.empty())
 		return FZPU;
-	for (std::size_t i = minus == std::string::npos ? 0 : minus + 1; i < text.size(); i++) {
-		const bool is_ascii = static_cast<unsigned char>(text[i]) < 128;
-
-		debug_flags |= is_ascii ? flag_of(static_cast<char>(std::toupper(text[i]))) : 0;
-	}
+	for (std::size_t i = minus == std::string::npos ? 0 : minus + 1; i < text.size(); i++)
+		debug_flags |= flag_of(static_cast<char>(std::toupper(text[i])));
 	return debug_flags;
 }
 
@@ -129,7 +126,8 @@ inline verdict reference(const std::string &text, const std::string &name)
 		std::vector<std::string> parts = split(block, ',');
 		const std::string debug_flags = parts[0];
 
-		if (block.empty())
+		if (block.empty() ||
+		    debug_flags.find_first_not_of("FZPUTAOfzputao-") != std::string::npos)
 			continue;
 		parts.erase(parts.begin());
 		no_growth |= debug_flags.find_first_of("oO") != std::string::npos;

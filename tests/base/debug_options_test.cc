@@ -86,15 +86,16 @@ const line lines[] = {
 	{"a name with a dot and dashes", "F,size-1.5k", "size-1.5k", {F, false}},
 	{"the longest name", "F," + longest_name, longest_name, {F, false}},
 	{"the longest name, one short", "F," + longest_name, longest_name.substr(1), {0, false}},
-	{"an unknown flag is skipped", "XFZ", "entry", {F | Z, false}},
-	{"only unknown flags", "1,entry;F", "entry", {0, false}},
-	{"unknown flags are not the same as no flags", "1", "entry", {0, false}},
+	{"flags with a letter that is none", "XFZO", "entry", {0, false}},
+	{"the name of a cache instead of flags", "entry", "entry", {0, false}},
+	{"the other blocks count", "1,entry;F", "entry", {F, false}},
+	{"letters that are no flags are not the same as no flags", "1", "entry", {0, false}},
 	{"an empty name matches nothing", "F,", "entry", {0, false}},
 	{"empty names among others", "F,,entry,", "entry", {F, false}},
 	{"an empty name and no flags", ",", "entry", {0, false}},
 	{"a name with a space", "F, entry", "entry", {0, false}},
 	{"a name that is too long", "F,n" + longest_name, longest_name, {0, false}},
-	{"letters of another alphabet", "F\xc3\xa9\xe6Z", "entry", {F | Z, false}},
+	{"letters of another alphabet", "F\xc3\xa9\xe6Z", "entry", {0, false}},
 };
 
 TEST(DebugOptionsTest, EveryLineIsReadAsDescribed)
@@ -114,16 +115,16 @@ struct remark {
 	std::vector<std::string> messages;
 };
 
-const std::string accepted_flags =
-	" skipped; accepted: F Z P U T A O and -, in upper or lower case";
 const std::string accepted_names =
 	"\" cannot be the name of a cache; accepted: 1 to 63 printable characters without spaces, "
 	"of which a * stands for any end";
 
-std::string flags_message(const std::string &debug_flags)
+std::string flags_message(const std::string &block, const std::string &name = "")
 {
-	return std::string("SLAB_DEBUG: unknown flag") + (debug_flags.size() > 1 ? "s" : "") +
-	       " \"" + debug_flags + "\"" + accepted_flags;
+	return "SLAB_DEBUG: \"" + block +
+	       "\" ignored; accepted are the flags F Z P U T A O and -, "
+	       "in upper or lower case" +
+	       (name.empty() ? "" : "; for the cache of that name: \"," + name + "\"");
 }
 
 std::string name_message(const std::string &name)
@@ -137,11 +138,11 @@ const remark remarks[] = {
 	{"empty blocks", ";;F;", {}},
 	{"the longest name", "F," + longest_name + "," + longest_name + "*", {}},
 	{"anything after a star", "F,en* \x01" + longest_name, {}},
-	{"one unknown flag", "FxZ", {flags_message("x")}},
-	{"each unknown flag once", "hello;world", {flags_message("helwrd")}},
-	{"unknown flags before names", "1,entry", {flags_message("1")}},
-	{"control characters", "F\n\x1b", {flags_message("?")}},
-	{"many unknown flags", "bcdeghijklmnqrsvwxy", {flags_message("bcdeghijklmnqrsv")}},
+	{"a letter that is no flag", "FxZ", {flags_message("FxZ", "FxZ")}},
+	{"the name of a cache", "entry", {flags_message("entry", "entry")}},
+	{"only the first bad block", "hello;world", {flags_message("hello", "hello")}},
+	{"no flags before names", "1,entry", {flags_message("1")}},
+	{"control characters", "F\n\x1b", {flags_message("F??")}},
 	{"an empty name", "F,", {name_message("")}},
 	{"an empty name in the middle", "F,a,,b", {name_message("")}},
 	{"a space", "F, entry", {name_message(" entry")}},
@@ -288,10 +289,11 @@ TEST(DebugOptionsTest, TheProcessHasDebugFlagsAndSamplesFromItsEnvironment)
 		EXPECT_EQ(sample_options("dn"), 0u);
 		return;
 	}
-	const second_run run = run_again({"SLAB_DEBUG=FYO;Z,entry", "SLAB_SAMPLE=entry:50"});
+	const second_run run = run_again({"SLAB_DEBUG=FO;Z,entry;FY", "SLAB_SAMPLE=entry:50"});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-	EXPECT_NE(run.output.find("libslab: " + flags_message("Y") + "\n"), std::string::npos)
+	EXPECT_NE(run.output.find("libslab: " + flags_message("FY", "FY") + "\n"),
+		  std::string::npos)
 		<< run.output;
 }
 
