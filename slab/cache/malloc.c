@@ -276,13 +276,14 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 }
 
 /* Try to change the size without a copy. NULL: that is impossible. */
-static void *resize(struct slab_cache *cache, struct slab *slab, void *ptr, size_t size)
+static void *resize(struct slab_cache *cache, struct slab *slab, void *ptr, size_t size,
+		    const void *caller)
 {
 	if (!cache)
 		return size > SLAB_MALLOC_MAX_CACHED ? large_resize(slab, size) : NULL;
 	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != cache->size)
 		return NULL;
-	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(cache, slab, ptr, size))
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(cache, slab, ptr, size, caller))
 		return NULL;
 	return ptr;
 }
@@ -306,7 +307,7 @@ void *slab_realloc(void *ptr, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	resized = resize(cache, slab, ptr, size);
+	resized = resize(cache, slab, ptr, size, caller);
 	if (resized) {
 		large_profile_again(resized, size, caller);
 		return resized;

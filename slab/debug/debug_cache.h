@@ -63,8 +63,10 @@ bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 bool debug_is_object(const struct slab *slab, const void *ptr);
 /* The usable bytes of an object: the requested size if a red zone follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
-/* Resize an object in place; false: obj is not an allocated object, or the size does not fit. */
-bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size);
+/* Resize an object in place, and report writes beyond its old size. false: obj is not an allocated
+ * object, or the size does not fit. */
+bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size,
+		  const void *caller);
 /* Record that an object of the reserve (reserve.h) goes to `caller`. Does nothing if the object
  * is not in a debug slab. */
 void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller);

@@ -2,6 +2,8 @@
 /* Sizes of objects in debug slabs: the usable bytes, and resizing in place. */
 #include "core/debug_record.h"
 #include "core/slab.h"
+#include "debug/bug_info.h"
+#include "debug/damage.h"
 #include "debug/debug_cache.h"
 #include "report/annotate.h"
 
@@ -37,7 +39,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 }
 
 /* Bytes that the object loses become red zone. Bytes that it gains keep their contents. */
-static void resize_locked(struct slab *slab, unsigned index, size_t size)
+static void set_size(struct slab *slab, unsigned index, size_t size)
 {
 	struct debug_object *record = debug_record(slab, index);
 	char *object = debug_object_at(slab, index);
@@ -49,20 +51,40 @@ static void resize_locked(struct slab *slab, unsigned index, size_t size)
 	record->requested = (uint32_t)size;
 }
 
-bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
+enum { KEPT, RESIZED, RESIZED_DAMAGED };
+
+/* A write beyond the old size must be found before the object gets these bytes: it is repaired, and
+ * described by `bug`. */
+static int resize_locked(struct slab_cache *cache, struct slab *slab, const struct debug_lock *lock,
+			 void *obj, size_t size, struct bug_info *bug)
 {
-	const struct debug_lock lock = debug_lock(cache, slab);
-	bool done = false;
+	bool is_good;
 	unsigned index;
 	size_t into;
 
-	if (debug_is_ours(cache, slab, &lock) && debug_find_object(slab, obj, &index, &into) &&
-	    !into && debug_is_allocated(slab, index)) {
-		done = lock.shard ? size <= cache->size
-				  : !slab->debug->guarded && size <= slab->debug->object_size;
-		if (done && slab->debug)
-			resize_locked(slab, index, size);
-	}
+	if (!debug_is_ours(cache, slab, lock) || !debug_find_object(slab, obj, &index, &into) ||
+	    into || !debug_is_allocated(slab, index))
+		return KEPT;
+	if (lock->shard)
+		return size <= cache->size ? RESIZED : KEPT;
+	if (slab->debug->guarded || size > slab->debug->object_size)
+		return KEPT;
+	is_good = debug_check_object(cache, slab, index, bug);
+	set_size(slab, index, size);
+	return is_good ? RESIZED : RESIZED_DAMAGED;
+}
+
+bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size,
+		  const void *caller)
+{
+	const struct debug_lock lock = debug_lock(cache, slab);
+	struct bug_info bug;
+	int result = resize_locked(cache, slab, &lock, obj, size, &bug);
+
 	debug_unlock(&lock);
-	return done;
+	if (result == RESIZED_DAMAGED) {
+		bug_info_detected(&bug, caller);
+		debug_report(cache, &bug);
+	}
+	return result != KEPT;
 }

@@ -233,6 +233,22 @@ TEST_F(DebugTest, RedZoneFollowsTheSizeThatWasAskedFor)
 	slab_mfree(memory.object);
 }
 
+TEST_F(DebugTest, AnOverflowIsReportedBeforeTheMemoryGrowsOverIt)
+{
+	struct slab_cache *cache = cache_of_size(32);
+	flagged on(cache, SLAB_RED_ZONE | SLAB_STORE_USER);
+	const place memory(slab_malloc(18));
+
+	memory.object[18] = 0x12;
+	EXPECT_EQ(slab_realloc(memory.object, 24), memory.object);
+	expect_damage(SLAB_PROBLEM_MALLOC_REDZONE, "slab_malloc Redzone overwritten",
+		      memory.object + 18, memory.object + 18, 0x12, RED_ACTIVE);
+	EXPECT_EQ(reported().info.object_size, 18u);
+	EXPECT_EQ(slab_usable_size(memory.object), 24u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	slab_mfree(memory.object);
+}
+
 TEST_F(DebugTest, AlignmentPaddingIsChecked)
 {
 	test_cache cache(61, SLAB_POISON);
