@@ -328,7 +328,8 @@ static const struct {
 	 parse_limit,
 	 FORM_BYTES},
 	{{"SLAB_TOOLS", "auto, off", "auto",
-	  "report objects to valgrind or AddressSanitizer when the process runs under one of them"},
+	  "report objects to valgrind, AddressSanitizer or ThreadSanitizer when the process runs under "
+	  "one of them"},
 	 parse_tools,
 	 FORM_TEXT},
 	{{"SLAB_SYMBOLS", "on, off", "off",

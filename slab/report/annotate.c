@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Valgrind gets announcements by client requests, which are no-ops outside of valgrind. The
- * functions of AddressSanitizer are weak symbols: they exist if some part of the program was
- * built with it.
+ * functions of AddressSanitizer and ThreadSanitizer are weak symbols: they exist if some part of
+ * the program was built with the sanitizer. ThreadSanitizer follows the code of a libslab that was
+ * built with it, and then needs no announcements.
  */
 #include "report/annotate.h"
 #include "base/options.h"
@@ -22,6 +23,20 @@
 void __asan_poison_memory_region(const volatile void *start, size_t size) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void *start, size_t size) __attribute__((weak));
 
+void __tsan_acquire(void *address) __attribute__((weak));
+void __tsan_release(void *address) __attribute__((weak));
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define UNDER_TSAN false
+#else
+#define UNDER_TSAN (__tsan_acquire && __tsan_release)
+#endif
+
 static void asan_hide(const void *start, size_t size)
 {
 	if (__asan_poison_memory_region)
@@ -36,17 +51,22 @@ static void asan_show(const void *start, size_t size)
 
 bool annotate_is_on(void)
 {
-	return slab_options()->tools && (__asan_poison_memory_region || RUNNING_ON_VALGRIND);
+	return slab_options()->tools &&
+	       (__asan_poison_memory_region || UNDER_TSAN || RUNNING_ON_VALGRIND);
 }
 
 void annotate_alloc(const void *obj, size_t size, bool defined)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(obj, size, 0, defined);
 	asan_show(obj, size);
+	if (UNDER_TSAN)
+		__tsan_acquire((void *)obj);
 }
 
 void annotate_free(const void *obj, size_t size)
 {
+	if (UNDER_TSAN)
+		__tsan_release((void *)obj);
 	VALGRIND_FREELIKE_BLOCK(obj, 0);
 	asan_hide(obj, size);
 }

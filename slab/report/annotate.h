@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Announcing objects to valgrind and AddressSanitizer.
+ * Announcing objects to valgrind, AddressSanitizer and ThreadSanitizer.
  *
- * Both tools replace malloc to follow allocations; to them an object of a slab is only a part of
+ * These tools replace malloc to follow allocations; to them an object of a slab is only a part of
  * a mapping. Under one of them every cache behaves as if it had another debug flag
  * (DEBUG_FLAG_TOOL): its slabs are debug slabs with inaccessible red zones instead of patterns,
  * and libslab announces each allocation and free. So memcheck and ASan treat objects like those
- * of malloc.
+ * of malloc, and ThreadSanitizer learns that a free happens before the object's next allocation.
  *
  * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
  */

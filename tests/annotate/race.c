@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: race correct|racy: two threads that use a cache, for ThreadSanitizer to see. A free and the
+ * object's next allocation on another thread are no race; a write to an object of another thread is.
+ */
+#include <pthread.h>
+#include <slab/define.h>
+#include <slab/malloc.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define ROUNDS 20000
+#define OBJECTS 40
+
+struct item {
+	unsigned long count;
+	struct item *next;
+	char text[40];
+};
+
+static int construct(void *obj, void *arg)
+{
+	(void)arg;
+	memset(obj, 0, sizeof(struct item));
+	return 0;
+}
+
+static const struct slab_cache_args constructed = {.ctor = construct};
+
+SLAB_DEFINE_CACHE(item, struct item);
+SLAB_DEFINE_CACHE(kept, struct item, 0, &constructed);
+
+static struct item *volatile shared; /* racy: both threads count in it */
+
+static void use(struct item *item, unsigned long round)
+{
+	item->count = round;
+	memset(item->text, (int)round, sizeof(item->text));
+}
+
+static void *run(void *is_racy)
+{
+	struct item *items[OBJECTS];
+
+	for (unsigned long round = 0; round < ROUNDS; round++) {
+		struct item *one = kept_alloc();
+		char *text = slab_malloc(100 + round % 3000);
+
+		for (int i = 0; i < OBJECTS; i++)
+			use(items[i] = item_alloc(), round);
+		use(one, round);
+		memset(text, 1, 100);
+		for (int i = 0; i < OBJECTS; i++)
+			item_free(items[i]);
+		kept_free(one);
+		slab_mfree(text);
+		if (*(bool *)is_racy)
+			shared->count++;
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	bool is_racy = argc > 1 && strcmp(argv[1], "racy") == 0;
+	pthread_t thread[2];
+
+	shared = item_alloc();
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, run, &is_racy);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	item_free(shared);
+	return 0;
+}
