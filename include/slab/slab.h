@@ -188,9 +188,9 @@ struct slab_cache_args {
 	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB to 256
 	 * KiB, depending on the object size); 0: no limit. When an allocation needs a slab beyond
 	 * the limit, libslab takes back the free objects of all CPUs and calls args.reclaim.
-	 * If that is not enough, the allocation fails with ENOMEM. Slabs with debug flags count,
-	 * and guarded objects: 64 KiB each, and more if pages have more than 16 KiB. libslab does
-	 * not merge a cache with a limit.
+	 * If that is not enough, the allocation fails with ENOMEM. Slabs with debug flags count;
+	 * guarded objects (slab_cache_sample()) do not: the process has 1024 of them at most.
+	 * libslab does not merge a cache with a limit.
 	 */
 	size_t limit;
 	/*

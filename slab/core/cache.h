@@ -86,6 +86,7 @@ struct sample {
 	unsigned long interval; /* 0: off */
 	long left; /* allocations until the next sample */
 	uint64_t opened; /* when the gate was opened, in µs; 0: it is closed */
+	uint64_t missed; /* atomic: samples that were due and found no guarded slab */
 };
 
 /* Counting of a cache's allocations (count.h). registry_lock protects the members; `since` is atomic

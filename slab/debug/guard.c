@@ -56,6 +56,23 @@ static bool construct(struct slab_cache *cache, void *obj)
 	return !error;
 }
 
+/* A slab has 64 KiB for a small object, so it counts against GUARD_SLABS_MAX and the process's limit,
+ * not against the cache's: that would end the sampling of a cache with a limit. NULL: there is none
+ * left. */
+static struct slab *take_slab(struct slab_cache *cache)
+{
+	struct slab *slab = NULL;
+
+	if (account_charge(NULL, guard_slab_bytes())) {
+		slab = guard_slab_take();
+		if (!slab)
+			account_release(NULL, guard_slab_bytes());
+	}
+	if (!slab)
+		__atomic_fetch_add(&cache->sample.missed, 1, __ATOMIC_RELAXED);
+	return slab;
+}
+
 void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller)
 {
 	struct track track = {0};
@@ -63,18 +80,13 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	struct slab *slab;
 	void *obj;
 
-	if (!guard_place_choose(cache, requested, &place) ||
-	    !account_charge(&cache->account, guard_slab_bytes()))
+	slab = guard_place_choose(cache, requested, &place) ? take_slab(cache) : NULL;
+	if (!slab)
 		return NULL;
-	slab = guard_slab_take();
-	if (!slab) {
-		account_release(&cache->account, guard_slab_bytes());
-		return NULL;
-	}
 	obj = slab->base + place.object;
 	if (!guard_slab_open(slab, &place) || !construct(cache, obj)) {
 		guard_slab_free(slab);
-		account_release(&cache->account, guard_slab_bytes());
+		account_release(NULL, guard_slab_bytes());
 		return NULL;
 	}
 	track_fill(&track, caller);

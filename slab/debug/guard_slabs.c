@@ -149,7 +149,7 @@ static struct slab *wait_over(void)
 	slab_withdraw(slab);
 	if (cache) {
 		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
-		account_release(&cache->account, guard_slab_bytes());
+		account_release(NULL, guard_slab_bytes());
 	}
 	return slab;
 }

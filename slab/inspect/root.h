@@ -116,6 +116,7 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, debug_flags),                                             \
 		FIELD(struct slab_cache, errors),                                                  \
 		FIELD(struct slab_cache, sample.interval),                                         \
+		FIELD(struct slab_cache, sample.missed),                                           \
 		FIELD(struct slab_cache, count.counted),                                           \
 		FIELD(struct slab_cache, count.counted_us),                                        \
 		FIELD(struct slab_cache, memory),                                                  \

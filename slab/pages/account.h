@@ -5,9 +5,9 @@
  *
  * A thread charges a slab's bytes before it takes the slab from the page layer, and releases them
  * after it has returned the slab. So the slabs of a cache together never exceed its limit. This
- * includes debug slabs, legacy-layout slabs and guarded slabs (64 KiB each, also while one waits
- * after its free). The process's account is charged after the cache's, so the process never exceeds
- * its limit either. Large allocations are in the process's account only. Free slabs of the page
+ * includes debug slabs and legacy-layout slabs. The process's account is charged after the cache's,
+ * so the process never exceeds its limit either. Large allocations and guarded slabs (64 KiB each,
+ * also while one waits after its free) are in the process's account only. Free slabs of the page
  * layer are in no account; decay returns them to the OS.
  *
  * Bytes are charged with and without a limit, because a limit may be set at any time. A limit below
@@ -53,7 +53,7 @@ enum alloc_failure {
 };
 
 /* Charge a slab's bytes to the cache and the process, before the slab is taken. cache NULL: a large
- * allocation. false and ENOMEM: a limit is reached. */
+ * allocation or a guarded slab. false and ENOMEM: a limit is reached. */
 bool account_charge(struct account *cache, size_t bytes);
 /* Bytes of slabs and large allocations in use. */
 static inline uint64_t account_used(void)

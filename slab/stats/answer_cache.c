@@ -110,6 +110,7 @@ static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
 	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
 	inspect_put_legacy(json, cache);
 	slab_json_number(json, "sample", cache->copy->sample.interval);
+	slab_json_number(json, "sample_missed", cache->copy->sample.missed);
 }
 
 static void put_events(struct slab_json *json, const struct slab_stats *stats)

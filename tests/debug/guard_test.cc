@@ -174,6 +174,7 @@ TEST_F(GuardTest, TheOldestIsUsedAgainWhenThereAreNoMore)
 	std::vector<void *> objs = alloc_many(cache_, GUARD_SLABS_MAX + 100);
 	std::vector<struct slab *> slabs;
 
+	EXPECT_GE(static_cast<struct slab_cache *>(cache_)->sample.missed, 100U);
 	shuffle(objs);
 	for (std::size_t i = 0; i < objs.size(); i++)
 		if (is_guarded(objs[i]) && slabs.size() < 100) {

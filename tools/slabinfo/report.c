@@ -77,13 +77,25 @@ static void print_sizes(const struct cache *cache)
 		  minus(cache->slab_bytes, cache->total_objects * cache->slab_size));
 }
 
+static void print_sampling(const struct cache *cache)
+{
+	const uint64_t missed = model_number(cache->json, "sample_missed");
+
+	printf("one in %" PRIu64 "\n", cache->sample);
+	if (missed)
+		printf("Samples missed: %" PRIu64
+		       ". All guarded slabs were in use, or the process is at its limit; sample "
+		       "fewer caches, or one in more.\n",
+		       missed);
+}
+
 static void print_debugging(const struct cache *cache)
 {
 	printf("\nProblems found: %" PRIu64 "   Debug slabs: %" PRIu64 "   Legacy slabs: %" PRIu64
 	       "   Sampled: ",
 	       cache->errors, cache->debug_slabs, cache->legacy_slabs);
 	if (cache->sample)
-		printf("one in %" PRIu64 "\n", cache->sample);
+		print_sampling(cache);
 	else
 		puts("Off");
 }
