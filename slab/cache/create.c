@@ -144,7 +144,7 @@ static void make_nodes(struct slab_cache *cache)
 {
 	cache->shard = (struct shard *)((char *)cache + cache_shards_offset());
 	for (unsigned n = 0; n < topology_nodes(); n++) {
-		pthread_mutex_init(&cache->node[n].lock, NULL);
+		cache->node[n].lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 		for (unsigned i = 0; i < shards_per_node; i++)
 			shard_init(&cache->shard[n * shards_per_node + i], n, i);
 	}
@@ -184,7 +184,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->other_node_ratio = OTHER_NODE_RATIO;
 	cache->refs = 1;
 	memcpy(cache->name, name, strlen(name) + 1);
-	pthread_mutex_init(&cache->flush_lock, NULL);
+	cache->flush_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	make_nodes(cache);
 	if (annotate_is_on())
 		cache->debug_flags |= DEBUG_FLAG_TOOL;

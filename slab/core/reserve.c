@@ -117,7 +117,7 @@ bool reserve_map(struct slab_cache *cache)
 	reserve = os_map(bytes_for(objects), 1);
 	if (!reserve)
 		return false;
-	pthread_mutex_init(&reserve->lock, NULL);
+	reserve->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	/* A fork takes flush_lock before the locks of reserves, so it finds either no reserve or an
 	 * initialized one. */
 	pthread_mutex_lock(&cache->flush_lock);

@@ -8,6 +8,9 @@
  * and libslab announces each allocation and free. So memcheck and ASan treat objects like those
  * of malloc, and ThreadSanitizer learns that a free happens before the object's next allocation.
  *
+ * ThreadSanitizer sees the locks of libslab, too. They are not made by pthread_mutex_init(), which
+ * is a write to it: it does not see how a thread gets a cache that another thread has created.
+ *
  * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
  */
 #ifndef SLAB_REPORT_ANNOTATE_H
