@@ -82,11 +82,14 @@ struct cache_node {
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* Sampling of a cache (guard.h). Members are atomic; a lost update does no harm. */
+enum guard_end { GUARD_ANY, GUARD_LEFT, GUARD_RIGHT };
+
 struct sample {
 	unsigned long interval; /* 0: off */
 	long left; /* allocations until the next sample */
 	uint64_t opened; /* when the gate was opened, in µs; 0: it is closed */
 	uint64_t missed; /* atomic: samples that were due and found no guarded slab */
+	enum guard_end damaged_end; /* atomic: of the last guarded object that was damaged */
 };
 
 /* Counting of a cache's allocations (count.h). registry_lock protects the members; `since` is atomic

@@ -61,12 +61,18 @@ static size_t align_of(const struct slab_cache *cache)
 	return cache->by_size ? cache->object_size & -cache->object_size : cache->align;
 }
 
-static bool at_left_end(void)
+/* Most writes beyond an object are behind it, so three of four objects end where their pages end. In
+ * a cache where one was damaged, all stand at that end: the next such write faults. */
+static bool at_left_end(const struct slab_cache *cache)
 {
+	const enum guard_end damaged =
+		__atomic_load_n(&cache->sample.damaged_end, __ATOMIC_RELAXED);
 	static unsigned n;
 
+	if (damaged)
+		return damaged == GUARD_LEFT;
 	/* A multiplicative hash: it looks random, but each run gets the same sequence. */
-	return __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED) * 2654435761u >> 31;
+	return __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED) * 2654435761u >> 30 == 0;
 }
 
 bool guard_place_choose(const struct slab_cache *cache, size_t requested, struct guard_place *place)
@@ -83,7 +89,7 @@ bool guard_place_choose(const struct slab_cache *cache, size_t requested, struct
 	if (place->pages == 0)
 		place->pages = step;
 	end = place->pages + place->bytes;
-	place->object = at_left_end() ? place->pages : round_down(end - place->size, align);
+	place->object = at_left_end(cache) ? place->pages : round_down(end - place->size, align);
 	return end <= all - page;
 }
 

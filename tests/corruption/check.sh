@@ -50,6 +50,8 @@ names()
 		-e 's/ age=[0-9]+ ms/ age=N ms/' \
 		-e 's/ cpu=[0-9]+ tid=[0-9]+/ cpu=N tid=N/' \
 		-e 's/\+0x[0-9a-f]+ \(([^ ]*):[0-9]+\)/+OFFSET (\1:LINE)/' \
+		-e 's/^(Detected in |\t)[^ ]*strcpy[^ ]*( \([^)]*\))?/\1strcpy/' \
+		-e 's/^(Detected in |\t)([^ ]+ )?\([^ ]*libc[^ ]*\)/\1strcpy/' \
 		-e 's/^(\t\.\.\. )[0-9]+ more/\1more/' \
 		-e 's/([0-9a-f]{2} ){5}7[ef] 00 00/POINTER/g' \
 		-e '/POINTER/s/ *\|.*\|$//'
