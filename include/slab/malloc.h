@@ -37,7 +37,7 @@ extern "C" {
 
 /* slab_mfree: free memory of the functions of this header. NULL is allowed. libslab reports
  * a pointer to other memory, or to an object of another cache, and does not free it. */
-SLAB_API_HOT void slab_mfree(void *ptr);
+SLAB_API_SITE void slab_mfree(void *ptr);
 
 /* slab_malloc: allocate `size` bytes with undefined contents. For size 0 the function returns
  * a unique pointer to an object of the smallest size. Returns NULL and ENOMEM if there is
@@ -83,7 +83,7 @@ SLAB_API size_t slab_usable_size(const void *ptr);
 
 /* slab_free_sized: slab_mfree() for a caller that knows the requested size. If `size` is more
  * than slab_usable_size(ptr), libslab reports it and does not free the memory. */
-SLAB_API void slab_free_sized(void *ptr, size_t size);
+SLAB_API_SITE void slab_free_sized(void *ptr, size_t size);
 
 /*
  * slab_replace_malloc: declare that malloc() of this process is built on these functions, for a

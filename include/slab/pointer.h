@@ -56,7 +56,7 @@ SLAB_API struct slab_cache *slab_cache_of(const void *ptr);
  * memory or reported the pointer. A pointer that was freed before is not libslab's any more if
  * libslab has returned its memory to the system, such as that of an allocation of several MiB.
  */
-SLAB_API_HOT bool slab_free_any(void *ptr);
+SLAB_API_SITE bool slab_free_any(void *ptr);
 
 #ifdef __cplusplus
 }

@@ -85,7 +85,7 @@ extern "C" {
  * object.
  * MT-safe, fork-safe (<slab/rcu.h>), cancel-safe, not async-signal-safe.
  */
-SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);
+SLAB_API_SITE void slab_free_rcu(struct slab_cache *cache, void *obj);
 
 /*
  * slab_rcu_barrier: wait until libslab has freed all objects that the program passed to

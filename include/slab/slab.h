@@ -92,6 +92,16 @@ extern "C" {
 #endif
 #endif
 
+/* For the functions that free: clang neither merges their calls nor makes a jump of them, so a
+ * report has the line. */
+#define SLAB_API_SITE SLAB_API_HOT
+#if defined(__has_attribute)
+#if __has_attribute(nomerge)
+#undef SLAB_API_SITE
+#define SLAB_API_SITE SLAB_API_HOT SLAB_ATTR_(nomerge, not_tail_called)
+#endif
+#endif
+
 /* The typed functions that macros define: inlined without optimisation, too, so that the compiler
  * sees what they call. `artificial` tells debuggers that the line that calls them is the site. */
 #define SLAB_INLINE_(...) SLAB_ATTR_(always_inline, artificial, __VA_ARGS__) static inline
@@ -335,7 +345,7 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * of the invalid frees that each of these detects.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
-SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj) SLAB_NEEDS_CACHE_;
+SLAB_API_SITE void slab_free(struct slab_cache *cache, void *obj) SLAB_NEEDS_CACHE_;
 
 /*
  * slab_alloc: allocate an object of a cache.
