@@ -20,13 +20,20 @@ struct heap {
 	uint64_t used; /* bytes of slabs but for free objects that CPUs hold: an upper bound */
 };
 
+/* Another thread may have allocated or freed between the two numbers. */
+static uint64_t less(uint64_t from, uint64_t bytes)
+{
+	return from > bytes ? from - bytes : 0;
+}
+
 static int add_used(struct slab_cache *cache, void *arg)
 {
-	struct slab_usage usage = {.struct_size = sizeof(usage)};
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	struct heap *heap = arg;
 
-	if (slab_cache_usage(cache, &usage) == 0)
-		heap->used += usage.slab_bytes - usage.free_objects * usage.slab_size;
+	if (slab_cache_stats(cache, &stats) == 0)
+		heap->used += less(stats.slab_bytes,
+				   less(stats.total_objects, stats.objects) * stats.slab_size);
 	return 0;
 }
 
@@ -35,12 +42,6 @@ static void read_heap(struct heap *heap)
 	*heap = (struct heap){.process = {.struct_size = sizeof(heap->process)}};
 	slab_process_stats(&heap->process);
 	slab_for_each_cache(add_used, heap);
-}
-
-/* Another thread may have allocated or freed between the two numbers. */
-static uint64_t less(uint64_t from, uint64_t bytes)
-{
-	return from > bytes ? from - bytes : 0;
 }
 
 /* Slabs are the arena, large allocations the mappings, free slabs what malloc_trim() returns. */
@@ -113,17 +114,16 @@ static void write_name(const char *name, FILE *file)
 
 static int write_cache(struct slab_cache *cache, void *file)
 {
-	struct slab_usage usage = {.struct_size = sizeof(usage)};
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
 
-	if (slab_cache_usage(cache, &usage) != 0)
+	if (slab_cache_stats(cache, &stats) != 0)
 		return 0;
 	fputs("<cache name=\"", file);
-	write_name(usage.name, file);
+	write_name(stats.name, file);
 	fprintf(file,
 		"\" size=\"%zu\" used=\"%" PRIu64 "\" count=\"%" PRIu64 "\" slabs=\"%" PRIu64
 		"\" bytes=\"%" PRIu64 "\"/>\n",
-		usage.slab_size, usage.objects, usage.objects + usage.free_objects, usage.slabs,
-		usage.slab_bytes);
+		stats.slab_size, stats.objects, stats.total_objects, stats.slabs, stats.slab_bytes);
 	return 0;
 }
 

@@ -170,8 +170,6 @@ SLAB_API uint64_t slab_mark(void);
  *   -EINVAL           the cache was destroyed, or the kind is invalid
  *   -ENODATA          no slab of this cache has the debug flag U
  *   -ENOMEM           no memory
- *   -ENOENT           another thread destroyed the cache during the call
- *   -EFAULT, -EPROTO  libslab's own data was overwritten
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t since,

@@ -2,7 +2,7 @@
 /*
  * Statistics of caches and of the process, as slabinfo shows them. slab(7) explains each number.
  *
- * The functions read slab descriptors and do not stop other threads. In a busy process each number
+ * The functions read counters and do not stop other threads. In a busy process each number
  * is right for some moment during the call, and numbers that belong together may differ by changes
  * made meanwhile. The fast paths count nothing: the event counters count operations off the fast
  * path.
@@ -46,7 +46,7 @@ SLAB_API const char *slab_event_name(unsigned event);
 /*
  * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects that CPUs and
  * magazines hold (cpu_objects) or that the reserve holds (reserve_left) are free, but their slabs
- * count them as allocated: objects_partial and node_objects include them, objects does not.
+ * count them as allocated: node_objects includes them, objects does not.
  */
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
@@ -62,15 +62,13 @@ struct slab_stats {
 	unsigned merged;          /* other names that share this cache */
 	unsigned min_partial;     /* empty slabs that each shard keeps: see slab(7) */
 	uint64_t slabs;           /* all slabs */
-	uint64_t slab_bytes;      /* of all slabs */
+	uint64_t slab_bytes;      /* of all slabs, with one that a thread is just making */
 	uint64_t partial;         /* some objects are free */
 	uint64_t full;            /* no object is free */
 	uint64_t empty;           /* all objects are free: kept for the next allocations */
 	uint64_t objects;         /* allocated objects */
 	uint64_t total_objects;   /* objects that fit into the slabs */
-	uint64_t objects_partial; /* allocated objects in partial slabs */
 	uint64_t cpu_objects;     /* free objects in arrays of CPUs and in magazines */
-	uint64_t populated;       /* bytes of slabs that were touched and not purged since */
 	uint64_t debug_slabs;     /* slabs with debug flags */
 	uint64_t legacy_slabs;    /* legacy-layout slabs: their debug flags differ from those of
 				     the cache. libslab allocates nothing from them, and
@@ -118,13 +116,10 @@ struct slab_process_stats {
  * @stats  the result; the caller sets struct_size before the call
  *
  * Returns 0, or
- *   -EINVAL           the cache was destroyed, or struct_size is not one that this library
- *                     knows
- *   -ENOENT           another thread destroyed the cache during the call
- *   -EFAULT, -EPROTO  libslab's own data was overwritten
- * The function allocates no memory and needs 8 KiB of stack. It reads while other threads allocate
- * and free, and takes no snapshot: while any thread, the control thread included, moves free
- * objects between lists, `objects` may include some of them.
+ *   -EINVAL  the cache was destroyed, or struct_size is not one that this library knows
+ * The function allocates no memory and takes no snapshot: while any thread, the control thread included,
+ * moves free objects between lists, `objects` may include some of them. Its time grows with the CPUs and
+ * nodes alone; for a cache that has or had debug flags, or was sampled, with the slabs of the process.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
@@ -195,27 +190,6 @@ SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t
  */
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
 
-/* What counters tell of a cache (slab_cache_usage()). */
-struct slab_usage {
-	size_t struct_size; /* set by the caller: sizeof(struct slab_usage) */
-	const char *name; /* valid until the cache is destroyed */
-	size_t slab_size; /* bytes from one object to the next */
-	uint64_t slabs;
-	uint64_t slab_bytes; /* of all slabs, with one that a thread is just making */
-	uint64_t free_objects; /* in slabs, arrays of CPUs, magazines and the reserve */
-	uint64_t objects; /* the objects that fit into the slabs, less free_objects */
-};
-
-/*
- * slab_cache_usage: slab_cache_stats() for a process with many slabs. It looks at no slab: its time
- * grows with the CPUs and nodes alone. In a cache that has slabs with debug flags, `objects` is an
- * upper bound: all objects of these slabs count.
- *
- * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library
- * knows.
- */
-SLAB_API int slab_cache_usage(struct slab_cache *cache, struct slab_usage *usage);
-
 /*
  * slab_write_stderr: write text to stderr as libslab writes its reports: without a signal such as
  * SIGPIPE, and for a second at most, if a pipe is full; the rest is dropped. errno keeps its value.
@@ -229,10 +203,7 @@ SLAB_API void slab_write_stderr(const char *text, size_t length);
  * @stats  the result; the caller sets struct_size before the call
  *
  * Returns 0, or
- *   -EINVAL           struct_size is not one that this library knows
- *   -ENOMEM           no memory to read the caches with
- *   -EAGAIN           other threads created or destroyed caches during each attempt
- *   -EFAULT, -EPROTO  libslab's own data was overwritten
+ *   -EINVAL  struct_size is not one that this library knows
  */
 SLAB_API int slab_process_stats(struct slab_process_stats *stats);
 

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <slab/stats.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,4 +191,13 @@ void slab_fatal(const char *format, ...)
 	note(format, args);
 	va_end(args);
 	abort();
+}
+
+void slab_write_stderr(const char *text, size_t length)
+{
+	int saved = errno, cancel = cancel_disable();
+
+	note_write(STDERR_FILENO, text, length);
+	cancel_restore(cancel);
+	errno = saved;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <slab/debug.h>
+#include <slab/stats.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,10 +14,9 @@
 #include "base/text.h"
 #include "base/debug_spec.h"
 #include "control/cache_request.h"
-#include "inspect/process.h"
+#include "core/cache.h"
 #include "core/init.h"
 #include "report/track.h"
-#include "stats/answer.h"
 #include "stats/reply.h"
 
 /* --- debug flags --------------------------------------------------------------------- */
@@ -27,21 +27,9 @@ struct debug_errand {
 	uint64_t debug_flags;
 };
 
-/* Add the cache's legacy-layout slabs to the answer. */
-static void put_legacy(struct slab_json *json, struct slab_cache *cache)
-{
-	struct inspect_cache room;
-	struct slab_cache copy;
-	struct inspection in;
-
-	if (inspect_open(&in, &inspect_self, (uintptr_t)&slab_root) == 0 &&
-	    inspect_load_one(&in, (uintptr_t)cache, &room, &copy) == 0 && inspect_count(&in) == 0)
-		inspect_put_legacy(json, &in.caches[0]);
-	inspect_close(&in);
-}
-
 static long debug(struct slab_cache *cache, void *arg)
 {
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	const struct debug_errand *errand = arg;
 	uint64_t before = cache_debug_flags(cache);
 	int error = slab_cache_debug(cache, errand->debug_flags);
@@ -52,7 +40,8 @@ static long debug(struct slab_cache *cache, void *arg)
 	slab_json_string(errand->reply, "name", errand->name);
 	control_put_debug_flags(errand->reply, "before", before);
 	control_put_debug_flags(errand->reply, "after", cache_debug_flags(cache));
-	put_legacy(errand->reply, cache);
+	slab_cache_stats(cache, &stats);
+	slab_json_number(errand->reply, "legacy_slabs", stats.legacy_slabs);
 	control_end(errand->reply);
 	return 0;
 }

@@ -26,6 +26,7 @@ SLAB_EARLY pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 SLAB_EARLY struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;
 SLAB_EARLY uint64_t registry_changes;
+unsigned registry_count;
 static struct slab_cache *looked_at; /* by registry_look_further(); under registry_lock */
 
 void registry_write_begin(void)
@@ -44,6 +45,7 @@ void registry_add(struct slab_cache *cache)
 	cache->prev_next = registry_end;
 	*registry_end = cache;
 	registry_end = &cache->next;
+	__atomic_store_n(&registry_count, registry_count + 1, __ATOMIC_RELAXED);
 	registry_write_end();
 	name_table_add(cache->name, cache);
 }
@@ -59,6 +61,7 @@ void registry_remove(struct slab_cache *cache)
 		cache->next->prev_next = cache->prev_next;
 	else
 		registry_end = cache->prev_next;
+	__atomic_store_n(&registry_count, registry_count - 1, __ATOMIC_RELAXED);
 	registry_write_end();
 }
 

@@ -22,6 +22,7 @@
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
 extern uint64_t registry_changes; /* a sequence counter: odd while a thread changes the list */
+extern unsigned registry_count; /* atomic: the number of caches on the list */
 
 /* Append a cache to the list, after name_table_reserve(); remove it. The caller holds
  * registry_lock. */

@@ -278,7 +278,7 @@ const char *slab_check_map(const struct slab *slab)
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-static void add(struct cache_sums *sums, const struct shard *shard)
+static void add(struct shard_sums *sums, const struct shard *shard)
 {
 	sums->slabs += __atomic_load_n(&shard->slabs, __ATOMIC_RELAXED);
 	sums->partial += __atomic_load_n(&shard->partial, __ATOMIC_RELAXED);
@@ -287,18 +287,11 @@ static void add(struct cache_sums *sums, const struct shard *shard)
 	sums->used += __atomic_load_n(&shard->used, __ATOMIC_RELAXED);
 }
 
-void cache_sums(const struct slab_cache *cache, struct cache_sums *ret_sums)
-{
-	*ret_sums = (struct cache_sums){0};
-	shard_each (shard, cache)
-		add(ret_sums, shard);
-}
-
-void node_sums(const struct slab_cache *cache, unsigned node, struct cache_sums *ret_sums)
+void node_sums(const struct slab_cache *cache, unsigned node, struct shard_sums *ret_sums)
 {
 	const struct shard *first = shard_at(cache, node, 0);
 
-	*ret_sums = (struct cache_sums){0};
+	*ret_sums = (struct shard_sums){0};
 	for (unsigned i = 0; i < shards_per_node; i++)
 		add(ret_sums, first + i);
 }

@@ -136,12 +136,10 @@ void shard_walk(struct shard *shard, bool (*fn)(struct shard *shard, struct slab
 		void *arg);
 /* Is the state of a slab consistent with its map? With the lock. NULL: yes; else what is wrong. */
 const char *slab_check_map(const struct slab *slab);
-/* The sums of all shards. */
-struct cache_sums {
+/* The sums of a node's shards. */
+struct shard_sums {
 	uint64_t slabs, partial, empty, room, used;
 };
-void cache_sums(const struct slab_cache *cache, struct cache_sums *ret_sums);
-/* The same of one node. */
-void node_sums(const struct slab_cache *cache, unsigned node, struct cache_sums *ret_sums);
+void node_sums(const struct slab_cache *cache, unsigned node, struct shard_sums *ret_sums);
 
 #endif /* SLAB_CORE_SHARD_H */

@@ -32,6 +32,8 @@ struct inspect_cache {
 	uint64_t address;
 	struct slab_cache *copy; /* without its nodes */
 	struct slab_stats stats;
+	uint64_t objects_partial; /* allocated objects in partial slabs */
+	uint64_t populated; /* bytes of slabs that were touched and not purged since */
 	/* Legacy-layout slabs: those with no debug flags, and the others by flags. */
 	uint64_t legacy_plain, legacy[INSPECT_LAYOUTS];
 };
@@ -134,19 +136,12 @@ int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_
 
 /* --- counting (tally.c) ------------------------------------------------------------------ */
 
-/*
- * inspect_count: fill in the statistics of all loaded caches, in one scan of the slabs.
- *
- * inspect_sum: fill in those that need no look at slabs: `slabs`, `partial`, `full`, `empty`,
- * `objects`, `total_objects`, `cpu_objects`, `rcu_pending` and `event`. The first six need one in a
- * cache with debug slabs or legacy slabs, and then *ret_whole is false.
- */
+/* inspect_count: fill in the statistics of all loaded caches, in one scan of the slabs. */
 int inspect_count(struct inspection *in);
-int inspect_sum(const struct inspection *in, struct inspect_cache *cache, bool *ret_whole);
 /* The combination of Z, P and U that index 0 … INSPECT_LAYOUTS - 1 stands for. */
 uint64_t inspect_layout_flags(unsigned index);
 
-/* --- call sites (call_sites.c) ----------------------------------------------------------- */
+/* --- call sites (traces_read.c) ----------------------------------------------------------- */
 
 /* slab_cache_traces() for all loaded caches together. */
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,

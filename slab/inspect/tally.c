@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of the loaded caches: adds up the slabs of a scan, or the sums of shards, and the objects
- * that CPUs and magazines hold.
+ * Statistics of the loaded caches: adds up the slabs of a scan, and the objects that CPUs and magazines
+ * hold.
  */
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -51,8 +51,9 @@ static void count_tagged(struct inspect_cache *cache, const struct inspect_slab 
 		cache->legacy[layout_index(seen->debug.debug_flags)]++;
 }
 
-static void count_place(struct slab_stats *stats, const struct inspect_slab *seen, unsigned node)
+static void count_place(struct inspect_cache *cache, const struct inspect_slab *seen, unsigned node)
 {
+	struct slab_stats *stats = &cache->stats;
 	const bool debug = seen->tagged && seen->slab.debug;
 
 	if (debug ? seen->used == seen->slab.initialized : seen->slab.bucket == SLAB_FULL) {
@@ -60,7 +61,7 @@ static void count_place(struct slab_stats *stats, const struct inspect_slab *see
 	} else if (debug ? !seen->is_legacy && !seen->guarded && !seen->debug.disabled
 			 : seen->slab.bucket < SLAB_EMPTY) {
 		stats->partial++;
-		stats->objects_partial += seen->used;
+		cache->objects_partial += seen->used;
 		stats->node_partial[node]++;
 	} else if (!debug && seen->slab.bucket == SLAB_EMPTY) {
 		stats->empty++;
@@ -81,10 +82,10 @@ static void count_slab(struct inspection *in, struct inspect_cache *cache,
 	stats->slab_bytes += seen->bytes;
 	stats->objects += seen->used;
 	stats->total_objects += slab->objects;
-	stats->populated += seen->populated;
+	cache->populated += seen->populated;
 	stats->node_slabs[node]++;
 	stats->node_objects[node] += seen->used;
-	count_place(stats, seen, node);
+	count_place(cache, seen, node);
 	if (seen->tagged)
 		count_tagged(cache, seen);
 }
@@ -107,25 +108,20 @@ static int count_arrays(const struct inspection *in, const char *arrays, uint64_
 	return error;
 }
 
-static int count_depots(const struct inspection *in, struct inspect_cache *cache,
-			uint64_t *ret_slabs)
+static int count_depots(const struct inspection *in, struct inspect_cache *cache)
 {
 	struct cache_node node;
 	int error = 0;
 
-	*ret_slabs = 0;
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
 		error = inspect_node(in, cache, n, &node);
-		if (error)
-			break;
-		cache->stats.cpu_objects += node.depot.objects;
-		*ret_slabs += node.nr_slabs;
+		cache->stats.cpu_objects += error ? 0 : node.depot.objects;
 	}
 	return error;
 }
 
-/* What is free, but beside its slab. *ret_slabs: the number of the cache's slabs. */
-static int count_held(const struct inspection *in, struct inspect_cache *cache, uint64_t *ret_slabs)
+/* What is free, but beside its slab. */
+static int count_held(const struct inspection *in, struct inspect_cache *cache)
 {
 	struct slab_stats *stats = &cache->stats;
 	uint64_t held, waiting = 0;
@@ -135,27 +131,18 @@ static int count_held(const struct inspection *in, struct inspect_cache *cache, 
 		error = count_arrays(in, cache->copy->rcu_arrays, &waiting);
 	stats->cpu_objects += held;
 	stats->rcu_pending += waiting;
-	return error ? error : count_depots(in, cache, ret_slabs);
+	return error ? error : count_depots(in, cache);
 }
 
-static int count_events(const struct inspection *in, struct inspect_cache *cache,
-			struct cache_sums *ret_sums)
+static int count_events(const struct inspection *in, struct inspect_cache *cache)
 {
 	struct shard shard;
 	int error = 0;
 
-	*ret_sums = (struct cache_sums){.slabs = 0};
 	for (unsigned i = 0; i < inspect_shards(in) && !error; i++) {
 		error = inspect_shard(in, cache, i, &shard);
-		if (error)
-			break;
-		for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
+		for (unsigned e = 0; e < SLAB_EVENT_COUNT && !error; e++)
 			cache->stats.event[e] += shard.event[e];
-		ret_sums->slabs += shard.slabs;
-		ret_sums->partial += shard.partial;
-		ret_sums->empty += shard.empties;
-		ret_sums->room += shard.room;
-		ret_sums->used += shard.used;
 	}
 	return error;
 }
@@ -168,32 +155,8 @@ static void subtract_unused(struct slab_stats *stats)
 	stats->objects -= unused < stats->objects ? unused : stats->objects;
 }
 
-int inspect_sum(const struct inspection *in, struct inspect_cache *cache, bool *ret_whole)
-{
-	struct slab_stats *stats = &cache->stats;
-	struct cache_sums sums;
-	uint64_t slabs = 0;
-	int error = count_held(in, cache, &slabs);
-
-	if (!error)
-		error = count_events(in, cache, &sums);
-	if (error)
-		return error;
-	*ret_whole = slabs == sums.slabs && !cache->copy->had_debug_flags;
-	stats->slabs = slabs;
-	stats->partial = sums.partial;
-	stats->empty = sums.empty;
-	stats->full = slabs > sums.partial + sums.empty ? slabs - sums.partial - sums.empty : 0;
-	stats->objects = sums.used;
-	stats->total_objects = sums.room;
-	subtract_unused(stats);
-	return 0;
-}
-
 int inspect_count(struct inspection *in)
 {
-	struct cache_sums sums;
-	uint64_t slabs;
 	int error;
 
 	in->slab_bytes = 0;
@@ -202,9 +165,9 @@ int inspect_count(struct inspection *in)
 	in->metadata_bytes = in->array_bytes + in->pages.metadata_bytes;
 	error = inspect_each_slab(in, count_slab, NULL);
 	for (size_t i = 0; i < in->count && !error; i++) {
-		error = count_held(in, &in->caches[i], &slabs);
+		error = count_held(in, &in->caches[i]);
 		if (!error)
-			error = count_events(in, &in->caches[i], &sums);
+			error = count_events(in, &in->caches[i]);
 		subtract_unused(&in->caches[i].stats);
 	}
 	return error;

@@ -152,7 +152,7 @@ static bool find_sparse(struct defrag *d)
  * too, but not yet. */
 static bool fits(const struct defrag *d, const struct slab *slab)
 {
-	struct cache_sums sums;
+	struct shard_sums sums;
 	uint64_t room = 0;
 
 	node_sums(d->cache, d->node, &sums);

@@ -53,8 +53,10 @@ bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned
 
 /* Does this CPU hold objects of the cache? */
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
-/* The number of objects in the arrays of all CPUs, and in all magazines. */
+/* The number of objects in the arrays of all CPUs, in those of objects that wait for a grace period, and
+ * in all magazines. */
 size_t arrays_objects(const struct slab_cache *cache);
+size_t waiting_objects(const struct slab_cache *cache);
 size_t magazines_objects(const struct slab_cache *cache);
 /* A hash of the state of all CPUs in a cache. It changes when a CPU uses the cache. *ret_holds: CPUs or
  * magazines hold objects of the cache. */

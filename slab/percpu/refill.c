@@ -63,7 +63,7 @@ static unsigned take_far(struct slab_cache *cache, unsigned node, int cpu, void 
 {
 	for (unsigned i = 1; i < topology_nodes(); i++) {
 		const unsigned other = (node + i) % topology_nodes();
-		struct cache_sums sums;
+		struct shard_sums sums;
 
 		node_sums(cache, other, &sums);
 		if (!(where & TAKE_NEW) && sums.partial <= min_partial)

@@ -13,13 +13,23 @@ bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
 	return cpu_array_count(array_of(cache, cpu));
 }
 
-size_t arrays_objects(const struct slab_cache *cache)
+static size_t objects_in(const char *arrays)
 {
 	size_t n = 0;
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		n += cpu_array_count(array_of(cache, cpu));
+		n += cpu_array_count(cpu_array(arrays, cpu));
 	return n;
+}
+
+size_t arrays_objects(const struct slab_cache *cache)
+{
+	return objects_in(cache_own_arrays(cache));
+}
+
+size_t waiting_objects(const struct slab_cache *cache)
+{
+	return objects_in(__atomic_load_n(&cache->rcu_arrays, __ATOMIC_ACQUIRE));
 }
 
 size_t magazines_objects(const struct slab_cache *cache)

@@ -13,8 +13,6 @@ struct slab_json;
  * -ENOMEM. */
 int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
 		   const char *request, struct slab_json *json);
-/* Write the members `legacy` and `legacy_slabs`. */
-void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache);
 /* Write all statistics of a cache, as an element of an array. */
 void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache);
 

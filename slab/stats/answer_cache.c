@@ -38,8 +38,10 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "limit", stats->limit);
 }
 
-static void put_counts(struct slab_json *json, const struct slab_stats *stats)
+static void put_counts(struct slab_json *json, const struct inspect_cache *cache)
 {
+	const struct slab_stats *stats = &cache->stats;
+
 	slab_json_number(json, "slabs", stats->slabs);
 	slab_json_number(json, "slab_bytes", stats->slab_bytes);
 	slab_json_number(json, "partial", stats->partial);
@@ -47,9 +49,9 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "empty", stats->empty);
 	slab_json_number(json, "objects", stats->objects);
 	slab_json_number(json, "total_objects", stats->total_objects);
-	slab_json_number(json, "objects_partial", stats->objects_partial);
+	slab_json_number(json, "objects_partial", cache->objects_partial);
 	slab_json_number(json, "cpu_objects", stats->cpu_objects);
-	slab_json_number(json, "populated", stats->populated);
+	slab_json_number(json, "populated", cache->populated);
 	slab_json_number(json, "counted", stats->counted);
 	slab_json_number(json, "counted_us", stats->counted_us);
 }
@@ -85,7 +87,7 @@ static void put_legacy_slabs(struct slab_json *json, const char *debug_flags, ui
 	slab_json_close(json, '}');
 }
 
-void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache)
+static void put_legacy(struct slab_json *json, const struct inspect_cache *cache)
 {
 	slab_json_open(json, "legacy", '[');
 	put_legacy_slabs(json, "-", cache->legacy_plain);
@@ -108,7 +110,7 @@ static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
 	slab_json_number(json, "errors", stats->errors);
 	slab_json_number(json, "debug_slabs", stats->debug_slabs);
 	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
-	inspect_put_legacy(json, cache);
+	put_legacy(json, cache);
 	slab_json_number(json, "sample", cache->copy->sample.interval);
 	slab_json_number(json, "sample_missed", cache->copy->sample.missed);
 }
@@ -141,7 +143,7 @@ void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache
 	put_aliases(json, cache->copy);
 	put_flags(json, cache->stats.flags);
 	put_sizes(json, &cache->stats);
-	put_counts(json, &cache->stats);
+	put_counts(json, cache);
 	put_memory(json, &cache->stats);
 	put_debug(json, cache);
 	put_events(json, &cache->stats);

@@ -9,7 +9,6 @@
 #include "base/options.h"
 #include "core/shard.h"
 #include "debug/debug_cache.h"
-#include "inspect/process.h"
 
 #include <errno.h>
 #include <slab/debug.h>
@@ -23,7 +22,6 @@ struct attribute {
 	const char *name;
 	size_t offset, size; /* in struct slab_stats; size 0: not there, `read` returns it */
 	uint64_t (*read)(const struct slab_cache *cache);
-	enum stats_need need;
 	/* Only for attributes that can be set: */
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
@@ -75,8 +73,6 @@ static void write_ratio(struct slab_cache *cache, uint64_t value)
 #define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
 #define AT(member) .offset = offsetof(struct slab_stats, member), .size = SIZE_OF(member)
 #define NUMBER(member) {.name = #member, AT(member)}
-#define SUM(member) {.name = #member, AT(member), .need = NEED_SUMS}
-#define SCAN(member) {.name = #member, AT(member), .need = NEED_SCAN}
 #define WRITABLE(member, most, which)                                                              \
 	{.name = #member, AT(member), .write = write_##member, .max = (most), .accepted = (which)}
 
@@ -93,19 +89,17 @@ static const struct attribute attributes[] = {
 	NUMBER(has_ctor),
 	NUMBER(merged),
 	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
-	SUM(slabs),
-	SCAN(slab_bytes),
-	SUM(partial),
-	SUM(full),
-	SUM(empty),
-	SUM(objects),
-	SUM(total_objects),
-	SCAN(objects_partial),
-	SUM(cpu_objects),
-	SCAN(populated),
-	SCAN(debug_slabs),
-	SCAN(legacy_slabs),
-	SCAN(guarded_slabs),
+	NUMBER(slabs),
+	NUMBER(slab_bytes),
+	NUMBER(partial),
+	NUMBER(full),
+	NUMBER(empty),
+	NUMBER(objects),
+	NUMBER(total_objects),
+	NUMBER(cpu_objects),
+	NUMBER(debug_slabs),
+	NUMBER(legacy_slabs),
+	NUMBER(guarded_slabs),
 	NUMBER(errors),
 	{.name = "limit",
 	 AT(limit),
@@ -115,7 +109,7 @@ static const struct attribute attributes[] = {
 	 .least = least_limit},
 	NUMBER(counted),
 	NUMBER(counted_us),
-	SUM(rcu_pending),
+	NUMBER(rcu_pending),
 	NUMBER(rcu_freed),
 	NUMBER(rcu_helped),
 	NUMBER(limit_hits),
@@ -199,18 +193,18 @@ static uint64_t number_at(const struct slab_stats *stats, const struct attribute
 
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 {
-	struct inspect_cache room;
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	int i = find(name), error;
 
 	if (i < 0)
 		return with_errno(-ENOENT);
-	error = cache_stats(cache, &room, is_event((unsigned)i) ? NEED_SUMS : attributes[i].need);
+	error = slab_cache_stats(cache, &stats);
 	if (error)
 		return error;
 	if (is_event((unsigned)i))
-		*value = room.stats.event[(unsigned)i - ATTRIBUTES];
+		*value = stats.event[(unsigned)i - ATTRIBUTES];
 	else if (attributes[i].size)
-		*value = number_at(&room.stats, &attributes[i]);
+		*value = number_at(&stats, &attributes[i]);
 	else
 		*value = attributes[i].read(cache);
 	return 0;

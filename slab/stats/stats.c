@@ -1,59 +1,164 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of this process. libslab inspects its own process as it does any other (process.h):
- * it takes no lock and stops no thread.
+ * Statistics of this process, from counters and from the sums of nodes, shards and CPUs. Other threads
+ * change them meanwhile. The slabs of a cache are looked at only if there may be debug slabs, which have
+ * no shard that counts them.
  */
 #include <errno.h>
 #include <slab/stats.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "core/init.h"
 #include "core/registry.h"
-#include "inspect/process.h"
+#include "core/shard.h"
+#include "debug/debug_cache.h"
+#include "debug/layout.h"
 #include "pages/topology.h"
-#include "stats/attributes.h"
+#include "percpu/closing.h"
 
-/* A cache with debug slabs or legacy slabs needs a scan for most sums. */
-static int fill(struct inspection *in, struct slab_cache *copy, enum stats_need need)
+#define LOAD(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
+
+/* The layout of new slabs, which depends on the present debug flags. */
+static void put_layout(struct slab_stats *stats, const struct slab_cache *cache)
 {
-	struct inspect_cache *room = in->caches;
-	bool whole = need == NEED_NOTHING;
-	int error = need == NEED_SUMS ? inspect_sum(in, room, &whole) : 0;
+	const struct slab_order *order = cache_next_order(cache);
+	const uint64_t debug_flags = cache_debug_flags(cache);
+	struct debug_layout layout = {
+		.size = cache->size, .objects = order->objects, .slab_shift = order->shift};
 
-	if (error || whole)
-		return error;
-	error = inspect_load_one(in, room->address, room, copy);
-	return error ? error : inspect_count(in);
+	if (debug_flags & DEBUG_FLAGS_SLAB)
+		debug_layout(cache, debug_flags, &layout);
+	stats->slab_size = layout.size;
+	stats->objects_per_slab = layout.objects;
+	stats->order = layout.slab_shift - 12;
 }
 
-int cache_stats(struct slab_cache *cache, struct inspect_cache *room, enum stats_need need)
+static void put_own(struct slab_stats *stats, const struct slab_cache *cache)
 {
-	struct slab_cache copy;
-	struct inspection in;
-	int error;
+	memcpy(stats->name, cache->name, sizeof(stats->name));
+	stats->flags = cache->flags | (cache_debug_flags(cache) & SLAB_DEBUG_FLAGS);
+	stats->object_size = cache->object_size;
+	stats->align = cache->align;
+	stats->has_ctor = cache->ctor != NULL;
+	stats->merged = LOAD(cache->aliases);
+	stats->min_partial = LOAD(cache->min_partial);
+	stats->slab_bytes = LOAD(cache->account.used);
+	stats->errors = LOAD(cache->errors);
+	stats->limit = LOAD(cache->account.limit);
+	stats->counted = LOAD(cache->count.counted);
+	stats->counted_us = LOAD(cache->count.counted_us);
+}
 
-	if (!cache || cache->magic != CACHE_MAGIC)
-		return with_errno(-EINVAL);
-	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
-	if (!error)
-		error = inspect_load_one(&in, (uintptr_t)cache, room, &copy);
-	if (!error)
-		error = fill(&in, &copy, need);
-	inspect_close(&in);
-	return with_errno(error);
+static void put_memory(struct slab_stats *stats, const struct memory_counts *counts)
+{
+	stats->rcu_pending = LOAD(counts->rcu_pending);
+	stats->rcu_freed = LOAD(counts->rcu_freed);
+	stats->rcu_helped = LOAD(counts->rcu_helped);
+	stats->limit_hits = LOAD(counts->limit_hits);
+	stats->reserve = LOAD(counts->reserve);
+	stats->reserve_left = LOAD(counts->reserve_left);
+	stats->reclaims = LOAD(counts->reclaims);
+	stats->reclaimed = LOAD(counts->reclaimed);
+	stats->moved = LOAD(counts->moved);
+}
+
+/* Slabs without a shard are added by see_debug_slab(). Returns the number of those with one. */
+static uint64_t put_node(struct slab_stats *stats, const struct slab_cache *cache, unsigned node)
+{
+	struct shard_sums sums;
+
+	node_sums(cache, node, &sums);
+	stats->node_slabs[node] = LOAD(cache->node[node].nr_slabs);
+	stats->node_partial[node] = sums.partial;
+	stats->node_objects[node] = sums.used;
+	stats->slabs += stats->node_slabs[node];
+	stats->partial += sums.partial;
+	stats->empty += sums.empty;
+	if (sums.slabs > sums.partial + sums.empty)
+		stats->full += sums.slabs - sums.partial - sums.empty;
+	stats->objects += sums.used;
+	stats->total_objects += sums.room;
+	return sums.slabs;
+}
+
+static void add_place(struct slab_stats *stats, const struct slab *slab, bool is_legacy)
+{
+	const unsigned used = LOAD(slab->debug->used);
+
+	stats->objects += used;
+	stats->node_objects[slab->node] += used;
+	stats->total_objects += slab->objects;
+	if (used == slab_initialized(slab)) {
+		stats->full++;
+	} else if (!is_legacy && !debug_is_guarded(slab) && !slab->debug->disabled) {
+		stats->partial++;
+		stats->node_partial[slab->node]++;
+	}
+}
+
+struct look {
+	const struct slab_cache *cache;
+	struct slab_stats *stats;
+};
+
+/* The node's lock is not taken: of a guarded slab it is another one. The memory is never unmapped. */
+__attribute__((no_sanitize("thread"))) static void see_debug_slab(struct slab *slab, void *arg)
+{
+	const struct look *look = arg;
+	struct slab_stats *stats = look->stats;
+	const struct slab_debug *debug = LOAD(slab->debug);
+	const bool guarded = debug_is_guarded(slab);
+	bool is_legacy;
+
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return;
+	is_legacy = !debug || (!guarded && !debug_is_profiled(slab) &&
+			       !debug_has_present_layout(look->cache, slab));
+	stats->guarded_slabs += guarded;
+	stats->debug_slabs += debug && !guarded;
+	stats->legacy_slabs += is_legacy;
+	if (debug)
+		add_place(stats, slab, is_legacy);
+	else if (stats->full) /* it was neither partial nor empty */
+		stats->full--;
+}
+
+static void put_slabs(struct slab_stats *stats, const struct slab_cache *cache)
+{
+	struct look look = {cache, stats};
+	uint64_t of_shards = 0;
+
+	stats->nodes = topology_nodes();
+	for (unsigned node = 0; node < stats->nodes; node++)
+		of_shards += put_node(stats, cache, node);
+	if (LOAD(cache->had_debug_flags) || stats->slabs != of_shards)
+		cache_each_slab(cache, see_debug_slab, &look);
+}
+
+static void put_held(struct slab_stats *stats, const struct slab_cache *cache)
+{
+	uint64_t unused;
+
+	stats->cpu_objects = arrays_objects(cache) + magazines_objects(cache);
+	stats->rcu_pending += waiting_objects(cache);
+	unused = stats->cpu_objects + stats->reserve_left;
+	stats->objects -= unused < stats->objects ? unused : stats->objects;
 }
 
 int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 {
-	struct inspect_cache room;
-	int error;
-
-	if (stats->struct_size != sizeof(*stats))
+	if (!cache || cache->magic != CACHE_MAGIC || stats->struct_size != sizeof(*stats))
 		return with_errno(-EINVAL);
-	error = cache_stats(cache, &room, NEED_SCAN);
-	if (!error)
-		*stats = room.stats;
-	return error;
+	*stats = (struct slab_stats){.struct_size = sizeof(*stats)};
+	put_own(stats, cache);
+	put_layout(stats, cache);
+	put_memory(stats, &cache->memory);
+	put_slabs(stats, cache);
+	for (unsigned event = 0; event < SLAB_EVENT_COUNT; event++)
+		stats->event[event] = cache_events(cache, event);
+	put_held(stats, cache);
+	return 0;
 }
 
 /* Other threads may change one of two numbers between their reads. */
@@ -62,33 +167,27 @@ static uint64_t less(uint64_t from, uint64_t bytes)
 	return from > bytes ? from - bytes : 0;
 }
 
-/* Counters alone: a process may have many slabs. */
 int slab_process_stats(struct slab_process_stats *stats)
 {
-	struct inspection in;
-	int error;
+	uint64_t large;
 
 	if (stats->struct_size != sizeof(*stats))
 		return with_errno(-EINVAL);
 	slab_init();
-	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
-	if (!error)
-		error = inspect_load(&in);
-	if (!error)
-		*stats = (struct slab_process_stats){
-			.struct_size = sizeof(*stats),
-			.engine = cpu_engine->name,
-			.cpus = in.cpus,
-			.nodes = in.process.nodes,
-			.caches = (unsigned)in.count,
-			.segments = in.pages.segment_count,
-			.segment_size = SEGMENT_SIZE,
-			.slab_bytes = less(in.pages.account.used, in.pages.large_bytes),
-			.cached_bytes = in.pages.free_slab_bytes,
-			.large_bytes = in.pages.large_bytes,
-			.metadata_bytes =
-				cpu_area_bytes(in.areas, in.cpus) + in.pages.metadata_bytes,
-		};
-	inspect_close(&in);
-	return with_errno(error);
+	large = LOAD(slab_pages.large_bytes);
+	*stats = (struct slab_process_stats){
+		.struct_size = sizeof(*stats),
+		.engine = cpu_engine->name,
+		.cpus = cpu_possible(),
+		.nodes = topology_nodes(),
+		.caches = LOAD(registry_count),
+		.segments = LOAD(slab_pages.segment_count),
+		.segment_size = SEGMENT_SIZE,
+		.slab_bytes = less(account_used(), large),
+		.cached_bytes = LOAD(slab_pages.free_slab_bytes),
+		.large_bytes = large,
+		.metadata_bytes = cpu_area_bytes(LOAD(cpu_area_count), cpu_possible()) +
+				  LOAD(slab_pages.metadata_bytes),
+	};
+	return 0;
 }

@@ -23,6 +23,7 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/shards.h"
 #include "../support/units.h"
 
 using namespace slab_test;
@@ -334,7 +335,7 @@ TEST(MemoryTest, MemoryIsOnlyTouchedWhenUsed)
 	const std::size_t before = resident_memory();
 	void *obj = slab_alloc(cache);
 
-	EXPECT_LE(stats_of(cache).populated, 256u << 10);
+	EXPECT_LE(populated_bytes(cache), 256u << 10);
 	if (!under_asan && !under_tsan) {
 		EXPECT_LE(resident_memory(), before + mib);
 	}

@@ -28,6 +28,22 @@ protected:
 		return text(parsed.get(), "error");
 	}
 
+	/* The debug flags of the legacy slabs of "entry". */
+	std::string legacy_kinds(const server &process) const
+	{
+		const json stats = request(process, "stats");
+		struct json_object *all = member(find_cache(stats.get(), "entry"), "legacy");
+		std::string debug_flags;
+
+		for (std::size_t i = 0; i < json_object_array_length(all); i++) {
+			struct json_object *kind = json_object_array_get_idx(all, i);
+
+			EXPECT_GT(number(kind, "slabs"), 0U);
+			debug_flags += text(kind, "debug_flags") + " ";
+		}
+		return debug_flags;
+	}
+
 	std::string socket_of(const server &process) const
 	{
 		return dir.socket(process.pid());
@@ -90,28 +106,21 @@ TEST_F(ControlDebugTest, DebugAnswersTheDebugFlagsBeforeAndAfter)
 TEST_F(ControlDebugTest, DebugReportsLegacySlabs)
 {
 	server process;
-	const auto legacy = [](const json &answer) {
-		struct json_object *all = member(answer.get(), "legacy");
-		std::string debug_flags;
 
-		for (std::size_t i = 0; i < json_object_array_length(all); i++) {
-			struct json_object *kind = json_object_array_get_idx(all, i);
-
-			EXPECT_GT(number(kind, "slabs"), 0U);
-			debug_flags += text(kind, "debug_flags") + " ";
-		}
-		return debug_flags;
-	};
-
-	EXPECT_EQ(legacy(request(process, "debug fz entry")), "- ");
+	EXPECT_GT(number(request(process, "debug fz entry").get(), "legacy_slabs"), 0U);
+	EXPECT_EQ(legacy_kinds(process), "- ");
 	process.do_task('l');
-	EXPECT_EQ(legacy(request(process, "debug fzu entry")), "- Z ");
+	request(process, "debug fzu entry");
+	EXPECT_EQ(legacy_kinds(process), "- Z ");
 	process.do_task('l');
-	EXPECT_EQ(legacy(request(process, "debug - entry")), "Z ZU ");
+	request(process, "debug - entry");
+	EXPECT_EQ(legacy_kinds(process), "Z ZU ");
 	process.do_task('f');
-	EXPECT_EQ(legacy(request(process, "debug f entry")), "- Z ");
+	request(process, "debug f entry");
+	EXPECT_EQ(legacy_kinds(process), "- Z ");
 	process.do_task('l');
-	EXPECT_EQ(legacy(request(process, "debug - entry")), "F Z ");
+	request(process, "debug - entry");
+	EXPECT_EQ(legacy_kinds(process), "F Z ");
 }
 
 TEST_F(ControlDebugTest, StatsShowTheDebugFlagsAndWhatCameOfThem)

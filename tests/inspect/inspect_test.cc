@@ -21,6 +21,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/shards.h"
 #include "inspection.h"
 
 extern "C" {
@@ -53,7 +54,7 @@ TEST(InspectTest, NumbersAreThoseThatTheProcessHasOfItself)
 	expect_has(mine, number("partial", stats.partial));
 	expect_has(mine, number("full", stats.full));
 	expect_has(mine, number("empty", stats.empty));
-	expect_has(mine, number("populated", stats.populated));
+	expect_has(mine, number("populated", populated_bytes(cache)));
 	expect_has(all.text, "\"pid\":42,\"command\":\"victim\"");
 }
 

@@ -19,6 +19,7 @@
 #include "../support/flavours.h"
 #include "../support/orders.h"
 #include "../support/passes.h"
+#include "../support/shards.h"
 
 extern "C" {
 #include "pages/free_slabs.h"
@@ -224,9 +225,9 @@ TEST(DecayTest, StatisticsShowWhatSlabsInUseHold)
 	one_order(cache);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
-	EXPECT_GE(stats_of(cache).populated, 20000 * object_size);
+	EXPECT_GE(populated_bytes(cache), 20000 * object_size);
 	run_passes(enough_epochs);
-	EXPECT_EQ(stats_of(cache).populated, pages_of(s.live).size() * page);
+	EXPECT_EQ(populated_bytes(cache), pages_of(s.live).size() * page);
 	EXPECT_EQ(stats_of(cache).objects, s.live.size());
 	free_all(cache, s.live);
 }
@@ -298,7 +299,7 @@ TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 	}
 	run_all_passes();
 	EXPECT_EQ(resident(s.dead), s.mixed_pages());
-	EXPECT_EQ(stats_of(cache).populated, pages_of(s.live).size() * page);
+	EXPECT_EQ(populated_bytes(cache), pages_of(s.live).size() * page);
 	free_all(cache, s.live);
 }
 
@@ -352,7 +353,7 @@ TEST(DecayTest, ConstructedObjectsStayConstructed)
 	EXPECT_GT(destroyed, 0u);
 	EXPECT_EQ(destroyed, made - stats_of(cache).slabs * stats_of(cache).objects_per_slab);
 	/* In the others nothing was touched. */
-	EXPECT_EQ(stats_of(cache).populated,
+	EXPECT_EQ(populated_bytes(cache),
 		  stats_of(cache).slabs * (stats_of(cache).objects_per_slab * object_size));
 	for (unsigned i = 0; i < 2000; i++) {
 		void *obj = slab_alloc(cache);

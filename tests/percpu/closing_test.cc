@@ -142,9 +142,7 @@ TEST_F(ClosingTest, AFlushLeavesMinPartialEmptySlabs)
 	free(alloc(10 * cache_->large.objects));
 	cache_->min_partial = 2;
 	EXPECT_GT(cache_flush(cache_), 0u);
-	struct cache_sums sums;
-
-	cache_sums(cache_, &sums);
+	const struct shard_sums sums = cache_sums(cache_);
 	EXPECT_EQ(sums.used, 0u);
 	EXPECT_EQ(sums.empty, 2u);
 }

@@ -91,9 +91,7 @@ TEST_F(LengthTest, ItHasASixteenthOfTheObjectsAtMost)
 	free(std::vector<void *>(held_.begin() + 100, held_.end()));
 	cache_flush(cache_);
 	cache_release(cache_, 0);
-	struct cache_sums sums;
-
-	cache_sums(cache_, &sums);
+	const struct shard_sums sums = cache_sums(cache_);
 	const auto most = static_cast<unsigned>(sums.room / 16);
 
 	ASSERT_LT(most, 12u);

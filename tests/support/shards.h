@@ -34,6 +34,20 @@ inline void set_array_length(struct slab_cache *cache, unsigned length)
 	__atomic_store_n(&cache->array_most, length, __ATOMIC_RELAXED);
 }
 
+/* The bytes of a cache's slabs that hold memory. */
+inline std::uint64_t populated_bytes(const struct slab_cache *cache)
+{
+	std::uint64_t bytes = 0;
+
+	cache_each_slab(
+		cache,
+		[](struct slab *slab, void *arg) {
+			*static_cast<std::uint64_t *>(arg) += slab_held(slab);
+		},
+		&bytes);
+	return bytes;
+}
+
 /* What the slabs of a shard add up to. */
 struct shard_census {
 	const struct shard *shard;
@@ -94,12 +108,25 @@ inline void expect_shards_right(const struct slab_cache *cache)
 	}
 }
 
+/* The sums of all shards. */
+inline struct shard_sums cache_sums(const struct slab_cache *cache)
+{
+	struct shard_sums all = {}, node;
+
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		node_sums(cache, n, &node);
+		all.slabs += node.slabs;
+		all.partial += node.partial;
+		all.empty += node.empty;
+		all.room += node.room;
+		all.used += node.used;
+	}
+	return all;
+}
+
 inline std::uint64_t used_in_slabs(const struct slab_cache *cache)
 {
-	struct cache_sums sums;
-
-	cache_sums(cache, &sums);
-	return sums.used;
+	return cache_sums(cache).used;
 }
 
 /* Objects go from slabs to the test and back, past the arrays. */

@@ -93,14 +93,15 @@ TEST_F(SlabinfoDebugTest, DebugFlagsBehindABlankAreRefused)
 
 TEST_F(SlabinfoDebugTest, ACacheMayBeNamedLikeADebugFlag)
 {
-	with_impostor(dir,
-		      "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
-		      "\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"legacy\":[]}\n",
-		      [](pid_t) {
-			      EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
-			      EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
-			      EXPECT_EQ(slabinfo({"-d", "t"}).status, 2);
-		      });
+	with_impostor(
+		dir,
+		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
+		"\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"legacy_slabs\":0}\n",
+		[](pid_t) {
+			EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
+			EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
+			EXPECT_EQ(slabinfo({"-d", "t"}).status, 2);
+		});
 }
 
 TEST_F(SlabinfoDebugTest, NumbersBehindABlankAreHintedAt)
@@ -303,10 +304,10 @@ TEST_F(SlabinfoDebugTest, StrangeAnswersDoNoHarm)
 	for (const char *answer :
 	     {"{\"ok\":true,\"caches\":[7,{},{\"name\":7,\"flags\":8,\"debug_flags\":{}}]}",
 	      "{\"ok\":true,\"process\":{\"now\":9,\"mark\":1},\"caches\":[{\"name\":\"a\","
-	      "\"flags\":8}],\"tracked\":true,\"legacy\":[7,{}],\"sites\":[7,{},"
+	      "\"flags\":8}],\"tracked\":true,\"legacy_slabs\":[7,{}],\"sites\":[7,{},"
 	      "{\"stack\":7,\"waste\":1},{\"count\":1,\"stack\":[7,{},{\"file\":7}]}]}",
 	      "{\"ok\":true,\"process\":7,\"caches\":[{\"name\":\"a\",\"flags\":8}],"
-	      "\"tracked\":7,\"legacy\":7,\"sites\":{}}"}) {
+	      "\"tracked\":7,\"legacy_slabs\":{},\"sites\":{}}"}) {
 		with_impostor(dir, answer, [&](pid_t) {
 			for (const std::vector<std::string> &words : runs)
 				EXPECT_GE(slabinfo(words).status, 0) << words[0] << answer;

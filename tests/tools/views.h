@@ -86,7 +86,7 @@ private:
 		static const std::vector<std::pair<std::string, std::string>> answers = {
 			{"shrink", "\"slabs\":3"},
 			{"validate", "\"problems\":0"},
-			{"debug", "\"before\":\"-\",\"after\":\"F\",\"legacy\":[]"},
+			{"debug", "\"before\":\"-\",\"after\":\"F\",\"legacy_slabs\":0"},
 			{"sample", "\"before\":0,\"after\":5"},
 			{"traces", "\"tracked\":true,\"now\":1000,\"sites\":[]"},
 		};

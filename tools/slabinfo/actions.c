@@ -68,12 +68,8 @@ static const char *flags_or_none(const char *flags)
 }
 
 /* "; 3 older slabs keep the old layout until their objects are freed" */
-static void print_legacy(struct json_object *kinds)
+static void print_legacy(uint64_t slabs)
 {
-	uint64_t slabs = 0;
-
-	for (size_t i = 0; i < model_length(kinds); i++)
-		slabs += model_number(json_object_array_get_idx(kinds, i), "slabs");
 	if (slabs == 1)
 		puts("; 1 older slab keeps the old layout until its objects are freed");
 	else if (slabs)
@@ -100,7 +96,7 @@ static int debug_cache(struct process *process, const struct cache *cache, const
 		printf("%-21s debug flags: %s -> %s", cache->name,
 		       flags_or_none(model_text(answer, "before")),
 		       flags_or_none(model_text(answer, "after")));
-		print_legacy(model_member(answer, "legacy"));
+		print_legacy(model_number(answer, "legacy_slabs"));
 	}
 	json_object_put(answer);
 	return changed;
