@@ -165,8 +165,8 @@ def draw(options, recording):
 
 def say_goodbye(options, picture):
     heading("what you have seen")
-    say(f"""Types hold the memory of a running server; one of them was checked, object by object, while the
-server answered; and the report of a bug named the line that is to blame.
+    say(f"""You saw which types hold the memory of a running server, the checks of one type while it
+answered, and a report that names a damaged object and the functions that allocated and freed it.
 A picture of the objects and bytes of each type over that time: {picture}
 Try next, with a program of yours:
     LD_PRELOAD={options.build}/lib/libslab_malloc.so.0 PROGRAM & {options.build}/bin/slabinfo --pid $!""")
