@@ -139,6 +139,7 @@ struct rcu_flavor_struct;
 #define SLAB_ZERO (1ul << 20)              /* zero every object at its allocation */
 #define SLAB_RECLAIM_ACCOUNT (1ul << 21)   /* slabinfo: "reclaimable" */
 #define SLAB_HARDEN_FREE (1ul << 22)       /* report frees of invalid pointers */
+#define SLAB_MERGE (1ul << 23)             /* share slabs with caches of the same layout */
 
 /* The largest object size and alignment in bytes; the length of the longest name. */
 #define SLAB_MAX_OBJECT_SIZE ((size_t)32768)
@@ -239,10 +240,11 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * @args   further properties, or NULL
  * @flags  SLAB_* flags or 0
  *
- * Caches of the same layout share slabs ("merging", as in SLUB), unless SLAB_NO_MERGE or
- * SLAB_MERGE=off prevents it. For such a cache the function returns the pointer of the existing
- * cache, with one more reference, and slabinfo shows both names. libslab merges only caches without
- * sampling, without debug flags, and without any member of args other than align and arg. Their
+ * Each cache has slabs of its own, unless the program or its user allows merging: by the flag
+ * SLAB_MERGE, or by SLAB_MERGE=on in the environment for all caches without SLAB_NO_MERGE. Merged
+ * caches of the same layout share slabs, as in SLUB. The function then returns the pointer of the
+ * existing cache, with one more reference, and slabinfo shows both names. libslab merges only caches
+ * without sampling, without debug flags, and without any member of args other than align and arg. Their
  * flags SLAB_ZERO, SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must be the same.
  *
  * Returns the cache, or NULL and errno:

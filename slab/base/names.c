@@ -44,6 +44,7 @@ static const struct {
 	{SLAB_ZERO, "SLAB_ZERO"},
 	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
 	{SLAB_HARDEN_FREE, "SLAB_HARDEN_FREE"},
+	{SLAB_MERGE, "SLAB_MERGE"},
 };
 
 const char *flag_name(unsigned i, uint64_t *ret_flag)

@@ -263,7 +263,7 @@ static const struct {
 	  "how CPUs commit changes to their arrays; auto takes the first engine that works"},
 	 parse_engine,
 	 FORM_TEXT},
-	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share slabs"},
+	{{"SLAB_MERGE", "on, off", "off", "caches of the same layout share slabs"},
 	 parse_merge,
 	 FORM_TEXT},
 	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
@@ -366,7 +366,6 @@ static void complain_about(const struct slab_option_info *info, enum form form, 
 
 #define DEFAULTS                                                                                   \
 	{                                                                                          \
-		.merge = 1,                                                                        \
 		.control = SLAB_CONTROL_AUTO,                                                      \
 		.tools = 1,                                                                        \
 		.decay_ms = DECAY_MS,                                                              \

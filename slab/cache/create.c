@@ -218,7 +218,6 @@ static uint64_t wanted_flags(const char *name, const struct slab_cache_args *arg
 static void add(struct slab_cache *cache)
 {
 	registry_add(cache);
-	merge_add(cache);
 	if (sample_options(cache->name))
 		sample_set(cache, sample_options(cache->name));
 }
@@ -261,6 +260,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	size_t align = choose_align(size, args->align, flags);
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache = name_table_find(name);
+	bool merges;
 
 	if (cache && merge_give_name(cache, name))
 		cache = NULL;
@@ -279,7 +279,8 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	if (!name_table_reserve())
 		return NULL;
 	merge_forget_name(name);
-	cache = merge_is_allowed(name, flags, args) ? merge_find(stride, align, flags) : NULL;
+	merges = merge_is_allowed(name, flags, args);
+	cache = merges ? merge_find(stride, align, flags) : NULL;
 	if (cache) {
 		if (!merge_add_name(cache, name))
 			return NULL;
@@ -289,6 +290,8 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		cache = cache_new(name, size, align, args, flags);
 		if (cache)
 			add(cache);
+		if (cache && merges)
+			merge_add(cache);
 	}
 	if (cache)
 		*ret_reason = NULL;

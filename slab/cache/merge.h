@@ -16,7 +16,7 @@ bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_
 /* Find a cache whose objects have this size (with padding), this alignment and these flags; NULL:
  * there is none. */
 struct slab_cache *merge_find(size_t size, size_t align, uint64_t flags);
-/* Let merge_find() find a new cache, if other caches may ever share it. */
+/* Let merge_find() find a new cache. */
 void merge_add(struct slab_cache *cache);
 /*
  * Names. A merged cache has one for each reference. The handle does not say which of them a

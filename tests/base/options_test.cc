@@ -71,7 +71,7 @@ TEST(OptionsTest, Defaults)
 	const struct slab_options options = parse({});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
-	EXPECT_EQ(options.merge, 1U);
+	EXPECT_EQ(options.merge, 0U);
 	EXPECT_EQ(options.control, static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(options.fake_nodes, 0U);
 	EXPECT_EQ(options.debug_abort, 0U);
@@ -91,7 +91,7 @@ TEST(OptionsTest, Defaults)
 TEST(OptionsTest, EveryVariableIsRead)
 {
 	const struct slab_options options = parse({{"SLAB_ENGINE", "mutex"},
-						   {"SLAB_MERGE", "off"},
+						   {"SLAB_MERGE", "on"},
 						   {"SLAB_FAKE_NODES", "64"},
 						   {"SLAB_CONTROL", "off"},
 						   {"SLAB_RUNTIME_DIR", "/run/here"},
@@ -110,7 +110,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_FAIL", "times=3"}});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_MUTEX));
-	EXPECT_EQ(options.merge, 0U);
+	EXPECT_EQ(options.merge, 1U);
 	EXPECT_EQ(options.control, 0U);
 	EXPECT_EQ(options.fake_nodes, 64U);
 	EXPECT_EQ(options.debug_abort, 1U);
@@ -137,7 +137,7 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 		complaint("SLAB_ENGINE", "fast"),
 		"SLAB_ENGINE=fast is not valid; accepted: auto, rseq, cmpxchg16b, mutex; using auto");
 	EXPECT_EQ(complaint("SLAB_MERGE", "yes"),
-		  "SLAB_MERGE=yes is not valid; accepted: on, off; using on");
+		  "SLAB_MERGE=yes is not valid; accepted: on, off; using off");
 	EXPECT_EQ(parse({{"SLAB_ENGINE", "fast"}}).engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control,
 		  static_cast<unsigned>(SLAB_CONTROL_AUTO));
@@ -385,7 +385,7 @@ TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)
 		std::vector<std::thread> threads;
 
 		for (int i = 0; i < 8; i++)
-			threads.emplace_back([] { EXPECT_EQ(slab_options()->merge, 1U); });
+			threads.emplace_back([] { EXPECT_EQ(slab_options()->merge, 0U); });
 		for (std::thread &thread : threads)
 			thread.join();
 		setenv("SLAB_FAKE_NODES", "7", 1);
@@ -394,7 +394,7 @@ TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)
 	}
 	const second_run run = run_again({"SLAB_MERGE=perhaps", "SLAB_FAKE_NODES=3"});
 	const std::string line = "libslab: SLAB_MERGE=perhaps is not valid; accepted: on, off; "
-				 "using on\n";
+				 "using off\n";
 	const std::size_t first = run.output.find(line);
 
 	EXPECT_EQ(run.failure, "");

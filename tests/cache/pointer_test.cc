@@ -53,10 +53,10 @@ class PointerTest : public testing::Test
 {
 protected:
 	PointerTest()
-		: typed_(88), other_(88), merged_(1000, 0), alias_(1000, 0), zeroed_(64, SLAB_ZERO),
-		  hard_(64, SLAB_HARDEN_FREE | SLAB_NO_MERGE), flagged_(64, SLAB_DEBUG_DEFAULT),
-		  guarded_(64), reserved_(64, SLAB_NO_MERGE, reserve()),
-		  constructed_(64, 0, constructor())
+		: typed_(88), other_(88), merged_(1000, SLAB_MERGE), alias_(1000, SLAB_MERGE),
+		  zeroed_(64, SLAB_ZERO), hard_(64, SLAB_HARDEN_FREE | SLAB_NO_MERGE),
+		  flagged_(64, SLAB_DEBUG_DEFAULT), guarded_(64),
+		  reserved_(64, SLAB_NO_MERGE, reserve()), constructed_(64, 0, constructor())
 	{
 		EXPECT_EQ(slab_cache_sample(guarded_, 1), 0);
 		EXPECT_EQ(static_cast<struct slab_cache *>(merged_),

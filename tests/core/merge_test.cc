@@ -5,6 +5,7 @@
  */
 #include <cerrno>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ namespace
 
 TEST(MergeTest, CachesOfOneLayoutAreMerged)
 {
-	test_cache first(48, 0);
-	test_cache second(48, 0);
+	test_cache first(48, SLAB_MERGE);
+	test_cache second(48, SLAB_MERGE);
 
 	EXPECT_EQ(static_cast<struct slab_cache *>(first),
 		  static_cast<struct slab_cache *>(second));
@@ -34,9 +35,9 @@ TEST(MergeTest, CachesOfOneLayoutAreMerged)
 
 TEST(MergeTest, AliasesListEveryName)
 {
-	test_cache first(48, 0);
-	test_cache second(48, 0);
-	test_cache third(48, 0);
+	test_cache first(48, SLAB_MERGE);
+	test_cache second(48, SLAB_MERGE);
+	test_cache third(48, SLAB_MERGE);
 
 	for (const auto *cache : {&first, &second, &third})
 		EXPECT_TRUE(has_name(*cache, cache->name())) << cache->name();
@@ -44,9 +45,9 @@ TEST(MergeTest, AliasesListEveryName)
 
 TEST(MergeTest, AliasesRespectMax)
 {
-	test_cache first(48, 0);
-	test_cache second(48, 0);
-	test_cache third(48, 0);
+	test_cache first(48, SLAB_MERGE);
+	test_cache second(48, SLAB_MERGE);
+	test_cache third(48, SLAB_MERGE);
 	const char *names[2] = {nullptr, nullptr};
 	const std::size_t all = slab_cache_aliases(first, nullptr, 0);
 
@@ -62,7 +63,7 @@ TEST(MergeTest, ManyNamesComeAndGo)
 	std::vector<struct slab_cache *> caches;
 	const auto create = [](std::size_t i) {
 		return slab_cache_create(("name" + std::to_string(i)).c_str(), 48, nullptr,
-					 i % 3 ? SLAB_NO_MERGE : 0);
+					 i % 3 ? 0 : SLAB_MERGE);
 	};
 
 	for (std::size_t i = 0; i < 1500; i++)
@@ -101,7 +102,7 @@ TEST(MergeTest, ACacheThatIsGoneIsNotFound)
 		std::vector<struct slab_cache *> caches;
 
 		for (const char *name : {"one", "two", "three"}) {
-			caches.push_back(slab_cache_create(name, size, nullptr, 0));
+			caches.push_back(slab_cache_create(name, size, nullptr, SLAB_MERGE));
 			ASSERT_NE(caches.back(), nullptr);
 			EXPECT_EQ(slab_cache_debug(caches.back(), SLAB_POISON), 0);
 		}
@@ -109,7 +110,7 @@ TEST(MergeTest, ACacheThatIsGoneIsNotFound)
 		caches.erase(caches.begin() + static_cast<long>(gone));
 		for (struct slab_cache *cache : caches) {
 			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
-			EXPECT_EQ(slab_cache_create("four", size, nullptr, 0), cache);
+			EXPECT_EQ(slab_cache_create("four", size, nullptr, SLAB_MERGE), cache);
 			EXPECT_EQ(slab_cache_destroy(cache), 0);
 			EXPECT_EQ(slab_cache_destroy(cache), 0);
 		}
@@ -118,17 +119,17 @@ TEST(MergeTest, ACacheThatIsGoneIsNotFound)
 
 TEST(MergeTest, AnAliasesNameIsTaken)
 {
-	test_cache first(48, 0);
-	test_cache second(48, 0);
+	test_cache first(48, SLAB_MERGE);
+	test_cache second(48, SLAB_MERGE);
 
-	EXPECT_EQ(slab_cache_create(second.name().c_str(), 96, nullptr, 0), nullptr);
+	EXPECT_EQ(slab_cache_create(second.name().c_str(), 96, nullptr, SLAB_MERGE), nullptr);
 	EXPECT_EQ(errno, EEXIST);
 }
 
 /* Of a size that no other test uses. */
 struct slab_cache *create_1096(const char *name)
 {
-	return slab_cache_create(name, 1096, nullptr, 0);
+	return slab_cache_create(name, 1096, nullptr, SLAB_MERGE);
 }
 
 TEST(MergeTest, AMergedCacheIsDestroyedAndCreatedAgain)
@@ -254,8 +255,8 @@ TEST(MergeTest, MoreMergedCachesThanOneHasNamesForComeAndGo)
 
 TEST(MergeTest, DestroyingAMergedCacheDropsOneReference)
 {
-	test_cache first(48, 0);
-	auto *second = new test_cache(48, 0);
+	test_cache first(48, SLAB_MERGE);
+	auto *second = new test_cache(48, SLAB_MERGE);
 	std::vector<void *> objs = alloc_many(first, 10);
 
 	for (std::size_t i = 0; i < objs.size(); i++)
@@ -266,17 +267,23 @@ TEST(MergeTest, DestroyingAMergedCacheDropsOneReference)
 	free_many(first, objs);
 }
 
-TEST(MergeTest, NoMergeKeepsACacheApart)
+/* Not even with caches that may be merged, whichever of them comes first. */
+TEST(MergeTest, CachesAreApartUnlessBothMayBeMerged)
 {
-	test_cache first(48, SLAB_NO_MERGE);
-	test_cache second(48, 0);
-	test_cache third(48, SLAB_NO_MERGE);
-	struct slab_cache *a = first, *b = second, *c = third;
+	test_cache first(48, 0), second(48, 0), third(48, SLAB_MERGE), fourth(48, 0);
+	const std::set<struct slab_cache *> all = {first, second, third, fourth};
+
+	EXPECT_EQ(all.size(), 4u);
+	for (struct slab_cache *cache : all)
+		EXPECT_EQ(stats_of(cache).merged, 0u);
+}
+
+TEST(MergeTest, NoMergeIsStrongerThanMerge)
+{
+	test_cache first(48, SLAB_MERGE), second(48, SLAB_MERGE | SLAB_NO_MERGE);
+	struct slab_cache *a = first, *b = second;
 
 	EXPECT_NE(a, b);
-	EXPECT_NE(b, c);
-	EXPECT_NE(a, c);
-	EXPECT_EQ(stats_of(a).merged, 0u);
 }
 
 TEST(MergeTest, AConstructorPreventsMerging)
@@ -284,9 +291,9 @@ TEST(MergeTest, AConstructorPreventsMerging)
 	struct slab_cache_args args = {};
 
 	args.ctor = [](void *, void *) { return 0; };
-	test_cache plain(48, 0);
-	test_cache constructed(48, 0, &args);
-	test_cache other(48, 0, &args);
+	test_cache plain(48, SLAB_MERGE);
+	test_cache constructed(48, SLAB_MERGE, &args);
+	test_cache other(48, SLAB_MERGE, &args);
 	struct slab_cache *a = plain, *b = constructed, *c = other;
 
 	EXPECT_NE(a, b);
@@ -294,19 +301,19 @@ TEST(MergeTest, AConstructorPreventsMerging)
 	EXPECT_EQ(stats_of(b).has_ctor, 1u);
 }
 
-TEST(MergeTest, MergeOffKeepsEveryCacheApart)
+TEST(MergeTest, MergeOnMergesCachesWithoutTheFlag)
 {
 	if (!running_again()) {
-		const second_run run = run_again({"SLAB_MERGE=off"});
+		const second_run run = run_again({"SLAB_MERGE=on"});
 
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	test_cache first(48, 0);
-	test_cache second(48, 0);
-	struct slab_cache *a = first, *b = second;
+	test_cache first(48, 0), second(48, 0), third(48, SLAB_NO_MERGE);
+	struct slab_cache *a = first, *b = second, *c = third;
 
-	EXPECT_NE(a, b);
+	EXPECT_EQ(a, b);
+	EXPECT_NE(a, c);
 }
 
 } /* namespace */

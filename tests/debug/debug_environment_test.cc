@@ -42,8 +42,8 @@ TEST_F(DebugTest, ASampledCacheIsNotMerged)
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	struct slab_cache *first = slab_cache_create("first", 64, nullptr, 0);
-	struct slab_cache *second = slab_cache_create("second", 64, nullptr, 0);
+	struct slab_cache *first = slab_cache_create("first", 64, nullptr, SLAB_MERGE);
+	struct slab_cache *second = slab_cache_create("second", 64, nullptr, SLAB_MERGE);
 	void *obj = slab_alloc(second);
 
 	EXPECT_NE(first, second);

@@ -371,7 +371,8 @@ TEST_F(DebugTest, CachesWithDebugFlagsAreNeverMerged)
 {
 	for (std::uint64_t letter : {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON,
 				     SLAB_STORE_USER, SLAB_TRACE, SLAB_FAILSLAB}) {
-		test_cache plain(48, 0), one(48, letter), other(48, letter);
+		test_cache plain(48, SLAB_MERGE), one(48, SLAB_MERGE | letter),
+			other(48, SLAB_MERGE | letter);
 		const std::set<struct slab_cache *> all = {plain, one, other};
 
 		EXPECT_EQ(all.size(), 3u) << letter;

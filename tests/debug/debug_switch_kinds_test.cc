@@ -80,7 +80,7 @@ TEST_F(SwitchTest, ConstructedObjectsStayConstructed)
 
 TEST_F(SwitchTest, AllNamesOfAMergedCacheChangeTogether)
 {
-	test_cache one(41, 0), other(47, 0);
+	test_cache one(41, SLAB_MERGE), other(47, SLAB_MERGE);
 
 	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
 	allocate(one, 100);
@@ -94,10 +94,10 @@ TEST_F(SwitchTest, AllNamesOfAMergedCacheChangeTogether)
 
 TEST_F(SwitchTest, CachesWithDebugFlagsAreNotMergedWith)
 {
-	test_cache one(41, 0);
+	test_cache one(41, SLAB_MERGE);
 
 	set(one, all_debug_flags);
-	test_cache other(47, 0);
+	test_cache other(47, SLAB_MERGE);
 	EXPECT_NE(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
 	test_cache third(41, SLAB_POISON), fourth(41, SLAB_POISON);
 	EXPECT_NE(static_cast<struct slab_cache *>(third),
@@ -107,13 +107,13 @@ TEST_F(SwitchTest, CachesWithDebugFlagsAreNotMergedWith)
 /* Slabs that were made for the smaller objects must not serve for larger ones. */
 TEST_F(SwitchTest, SlabsFromBeforeAMergeDoNotServeAfterIt)
 {
-	test_cache one(41, 0);
+	test_cache one(41, SLAB_MERGE);
 	void *obj;
 
 	set(one, all_debug_flags);
 	obj = slab_alloc(one);
 	set(one, 0);
-	test_cache other(47, 0);
+	test_cache other(47, SLAB_MERGE);
 	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
 	set(one, all_debug_flags);
 	ASSERT_EQ(slab_cache_size(other), 47u);

@@ -370,8 +370,8 @@ TEST_F(WrongFreeTest, CorrectFreesOfHardenedCachesAreNotReported)
 
 TEST_F(WrongFreeTest, HardenedCachesMergeAmongThemselves)
 {
-	test_cache hard(object_size, SLAB_HARDEN_FREE), soft(object_size, 0),
-		hard_too(object_size, SLAB_HARDEN_FREE);
+	test_cache hard(object_size, SLAB_MERGE | SLAB_HARDEN_FREE), soft(object_size, SLAB_MERGE),
+		hard_too(object_size, SLAB_MERGE | SLAB_HARDEN_FREE);
 	struct slab_cache *a = hard, *b = soft, *c = hard_too;
 
 	EXPECT_NE(a, b);

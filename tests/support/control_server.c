@@ -73,8 +73,8 @@ static void use_caches(void)
 		slab_free(entry, kept[i]);
 	for (int i = 0; i < PBLOCKS; i++)
 		kept[i] = slab_alloc(pblock);
-	kept[0] = slab_alloc(create("first", 480, 0));
-	kept[1] = slab_alloc(create("second", 480, 0));
+	kept[0] = slab_alloc(create("first", 480, SLAB_MERGE));
+	kept[1] = slab_alloc(create("second", 480, SLAB_MERGE));
 }
 
 /* Tasks */
