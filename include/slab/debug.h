@@ -68,6 +68,7 @@ enum slab_problem {
 	SLAB_PROBLEM_LEAK,              /* "Objects remaining in …" */
 	SLAB_PROBLEM_OUT_OF_BOUNDS,     /* access to a sampled object's guard page */
 	SLAB_PROBLEM_USE_AFTER_FREE,    /* access to a sampled object after its free */
+	SLAB_PROBLEM_DESTROYED_CACHE,   /* "Allocation from a destroyed cache", and the like */
 };
 
 /* The most return addresses of a recorded stack. The last one is NULL if the stack has more. */
@@ -99,7 +100,8 @@ struct slab_report {
 	unsigned char found, expected; /* at `first` */
 	uint64_t debug_flags; /* debug flags of the slab */
 	unsigned objects, used;   /* of the slab: objects that fit, allocated objects */
-	struct slab_track allocated, freed; /* the object's allocation and its last free */
+	struct slab_track allocated, freed; /* the object's allocation and its last free; freed:
+					     * of a destroyed cache, its destruction */
 	struct slab_track detected; /* the call in which libslab found the problem */
 	unsigned fixes;      /* "FIX …" lines: repairs */
 	unsigned long leaked; /* SLAB_PROBLEM_LEAK: objects that remain */

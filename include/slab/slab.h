@@ -297,12 +297,14 @@ SLAB_API const char *slab_create_error(void);
  *             slab_for_each_cache() calls for this cache, or the handler of a report
  *             about it
  *   -EINVAL   the cache was destroyed before, belongs to slab_malloc(), or is defined by
- *             SLAB_DEFINE_CACHE(). libslab recognizes a destroyed cache until a new
- *             cache uses its memory; it does not reuse that of the 256 caches that were
- *             destroyed last
+ *             SLAB_DEFINE_CACHE()
  *   -EDEADLK  args.rcu is set and the caller is within a read-side critical section
  *   -EPERM    args.rcu is set, CPUs hold freed objects, and a system call filter that was
  *             installed later refuses membarrier(2) and sched_setaffinity(2)
+ *
+ * libslab reports an allocation from a destroyed cache, a free to it and its second destruction, with
+ * its name and the stack of its destruction. It recognizes the 256 caches that were destroyed last. The
+ * memory of others may be that of a new cache.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_cache_destroy(struct slab_cache *cache);
@@ -359,8 +361,8 @@ SLAB_API_SITE void slab_free(struct slab_cache *cache, void *obj) SLAB_NEEDS_CAC
  * free().
  * Algorithm: docs/design.md, section 6.
  *
- * Returns the object, or NULL and errno ENOMEM: there is no memory, a limit is reached, or the
- * constructor failed. A call that succeeds leaves errno unchanged.
+ * Returns the object, or NULL and errno: ENOMEM: there is no memory, a limit is reached, or the
+ * constructor failed; EINVAL: the cache was destroyed. A call that succeeds leaves errno unchanged.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (<slab/slab.h>).
  */
 SLAB_API_HOT void *slab_alloc(struct slab_cache *cache)

@@ -10,6 +10,8 @@ struct slab_cache;
 /* Allocate when the fast path has found no object. `caller` requested `requested` bytes of the
  * object_size bytes of an object. */
 void *slab_alloc_slow(struct slab_cache *cache, size_t requested, const void *caller);
+/* Is this a cache? If not, errno says why, and the use of a destroyed one is reported. */
+bool alloc_is_cache(struct slab_cache *cache, const void *caller);
 /* Free any pointer that the fast path has not freed: NULL, an object that the array refused, an
  * object of a tagged slab, or a pointer that is no object of the cache. Reports name `caller`. */
 __attribute__((nonnull(1))) void slab_free_slow(struct slab_cache *cache, void *obj,

@@ -88,11 +88,12 @@ static void *serve_request(const struct alloc_request *request)
 	return obj;
 }
 
-/* Is this a cache? If not, errno says why. */
-static inline bool is_cache(const struct slab_cache *cache)
+bool alloc_is_cache(struct slab_cache *cache, const void *caller)
 {
 	if (SLAB_LIKELY(cache->magic == CACHE_MAGIC))
 		return true;
+	if (cache->magic == CACHE_DESTROYED_MAGIC)
+		debug_report_destroyed(cache, "Allocation from a destroyed cache", NULL, caller);
 	if (cache->magic != CACHE_NONE_MAGIC) /* else its creation has set errno */
 		errno = EINVAL;
 	return false;
@@ -121,7 +122,7 @@ __attribute__((noinline)) void *slab_alloc_slow(struct slab_cache *cache, size_t
 	if (SLAB_LIKELY(obj))
 		return obj;
 	SLAB_PROBE(alloc_miss, cache->name, cache, caller, cpu);
-	if (!is_cache(cache))
+	if (!alloc_is_cache(cache, caller))
 		return NULL;
 	return serve_request(&(struct alloc_request){cache, -1, false, requested, caller, sampled});
 }
@@ -156,7 +157,9 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 
 	if (node == -1)
 		return alloc_from(cache, request.caller);
-	if (cache->magic != CACHE_MAGIC || node < 0 || (unsigned)node >= topology_nodes()) {
+	if (!alloc_is_cache(cache, request.caller))
+		return NULL;
+	if (node < 0 || (unsigned)node >= topology_nodes()) {
 		errno = EINVAL;
 		return NULL;
 	}

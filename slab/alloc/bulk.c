@@ -138,7 +138,9 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 	size_t done;
 	int saved = errno;
 
-	if (!mode || mode & ~MODES || cache->magic != CACHE_MAGIC) {
+	if (!alloc_is_cache(cache, caller))
+		return 0;
+	if (!mode || mode & ~MODES) {
 		errno = EINVAL;
 		return 0;
 	}

@@ -172,9 +172,13 @@ static int destroy(struct slab_cache *cache, const void *caller)
 {
 	int result = begin(cache);
 
+	if (result == -EINVAL && cache->magic == CACHE_DESTROYED_MAGIC)
+		debug_report_destroyed(cache, "slab_cache_destroy() of a destroyed cache", NULL,
+				       caller);
 	if (result != LAST_NAME)
 		return result == OTHER_NAMES ? 0 : result;
 	if (!is_used(cache)) {
+		track_fill(&cache->destroyed, caller);
 		end(cache);
 		return 0;
 	}

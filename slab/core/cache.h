@@ -18,6 +18,7 @@
 #include "core/queue.h"
 #include "cpu_cache.h"
 #include "pages/account.h"
+#include "report/track.h"
 
 struct cache_checks;
 struct cache_deferral;
@@ -201,6 +202,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	bool plain_left; /* there may be ordinary slabs that are to become legacy slabs */
 	bool had_debug_flags; /* had or has debug flags: there may be debug or legacy slabs */
 	uint64_t errors; /* problems found so far */
+	struct track destroyed; /* of a destroyed cache: who destroyed it */
 	const struct cache_checks *checks; /* constant */
 	struct sample sample;
 
@@ -225,11 +227,12 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 #define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
+#define CACHE_DESTROYED_MAGIC UINT64_C(0x6c69627f676f6e65)
 /* Stands for a cache that could not be created (cache/defined.c). */
 #define CACHE_NONE_MAGIC UINT64_C(0x6c69627f656e6f6e)
 
-/* The handles of destroyed caches stay readable, so using one is an error and not a crash. If more
- * than this number are kept, the oldest is reused. */
+/* The handles of destroyed caches stay readable, with their names and who destroyed them, so using one
+ * is an error that libslab can explain. If more than this number are kept, the oldest is reused. */
 #define FREE_CACHES_KEPT 256u
 
 /* The user of the cache's slabs without debug flags. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bad frees in any cache: of a pointer that is not an object, of another cache's object, of a
- * free object, or with a wrong size. The report describes what is at the address. It is made
+ * free object, with a wrong size, or to a destroyed cache. The report describes what is at the address. It is made
  * with no lock held, and the object is not freed.
  *
  * The fast path of a free looks at the newest object of the array alone. So some bad frees are found
@@ -51,12 +51,29 @@ void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void 
 	debug_report(cache, bug);
 }
 
+void debug_report_destroyed(struct slab_cache *cache, const char *reason, const void *obj,
+			    const void *caller)
+{
+	struct bug_info bug;
+
+	bug_info_begin(&bug, SLAB_PROBLEM_DESTROYED_CACHE, cache->name, "%s", reason);
+	bug.freed = cache->destroyed;
+	bug_info_detected(&bug, caller);
+	if (obj)
+		bug_info_fix(&bug, "Object at %p not freed", obj);
+	debug_report(cache, &bug);
+}
+
 void debug_report_stray(struct slab_cache *cache, const void *obj, const void *caller)
 {
 	const struct slab *slab = segment_known(obj) ? slab_of(obj) : NULL;
 	const struct slab_cache *user = slab ? slab_user(slab) : NULL;
 	struct bug_info bug;
 
+	if (cache->magic == CACHE_DESTROYED_MAGIC) {
+		debug_report_destroyed(cache, "Free to a destroyed cache", obj, caller);
+		return;
+	}
 	if (!slab)
 		bug_info_begin(&bug, SLAB_PROBLEM_NOT_A_SLAB, cache->name,
 			       "Attempt to free object %p outside of slab", obj);

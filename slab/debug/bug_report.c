@@ -4,7 +4,7 @@
  *
  *   BUG entry: Right Redzone overwritten    what is wrong
  *   0x…-0x… @offset=64. First byte …        where
- *   Allocated in …, Freed in …              threads and stacks of both
+ *   Allocated in …, Freed in …              threads and stacks of both; of a cache: Destroyed in …
  *   Detected in …                           the thread that found it
  *   Slab 0x…, Object 0x…                    the slab and the object
  *   Redzone, Object, Redzone, Padding       the bytes around the damage
@@ -88,7 +88,10 @@ static void take_stacks(struct work *work, const struct bug_info *bug)
 	const bool aged = !work->tracks || work->tracks->has_ages;
 
 	stack[STACK_ALLOCATED] = (struct stack){.verb = "Allocated", .aged = aged};
-	stack[STACK_FREED] = (struct stack){.verb = "Freed", .aged = aged};
+	stack[STACK_FREED] = (struct stack){
+		.verb = bug->problem == SLAB_PROBLEM_DESTROYED_CACHE ? "Destroyed" : "Freed",
+		.aged = aged,
+	};
 	stack[STACK_DETECTED] = (struct stack){.verb = "Detected"};
 	work->n = 0;
 	take_stack(work, &stack[STACK_ALLOCATED], &bug->allocated, STACK_FRAMES);

@@ -360,8 +360,10 @@ TEST_F(NofailDeathTest, ADestroyedCacheEndsItAtOnce)
 
 	ASSERT_EQ(slab_cache_destroy(gone), 0);
 	slab_set_oom_handler([](const struct slab_oom *, void *) { return true; }, nullptr);
-	EXPECT_DEATH(objs_.push_back(slab_alloc_nofail(gone)),
-		     line("slab_alloc_nofail(nofail-gone, 64 bytes) failed: Invalid argument"));
+	EXPECT_DEATH(
+		objs_.push_back(slab_alloc_nofail(gone)),
+		"BUG nofail-gone: Allocation from a destroyed cache\n(.|\n)*\n"
+		"libslab: slab_alloc_nofail\\(nofail-gone, 64 bytes\\) failed: Invalid argument\n$");
 }
 
 } /* namespace */
