@@ -140,6 +140,7 @@ struct rcu_flavor_struct;
 #define SLAB_RECLAIM_ACCOUNT (1ul << 21)   /* slabinfo: "reclaimable" */
 #define SLAB_HARDEN_FREE (1ul << 22)       /* report frees of invalid pointers */
 #define SLAB_MERGE (1ul << 23)             /* share slabs with caches of the same layout */
+#define SLAB_APART (1ul << 24)             /* share no address with another cache, ever */
 
 /* The largest object size and alignment in bytes; the length of the longest name. */
 #define SLAB_MAX_OBJECT_SIZE ((size_t)32768)
@@ -217,6 +218,10 @@ struct slab_cache_args {
 	/* Movable objects, see slab_cache_defrag() of <slab/memory.h>. */
 	int (*isolate)(void *obj, void *arg);            /* 0: obj can be moved now */
 	int (*migrate)(void *from, void *to, void *arg); /* 0: all pointers lead to `to` now */
+	/* With SLAB_APART: the most bytes of address space that the cache may hold, at least one
+	 * slab; 0: no limit. When an allocation needs more, it does as at args.limit, and fails
+	 * with ENOMEM. */
+	size_t address_limit;
 };
 
 /*
@@ -243,9 +248,17 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * Each cache has slabs of its own, unless the program or its user allows merging: by the flag
  * SLAB_MERGE, or by SLAB_MERGE=on in the environment for all caches without SLAB_NO_MERGE. Merged
  * caches of the same layout share slabs, as in SLUB. The function then returns the pointer of the
- * existing cache, with one more reference, and slabinfo shows both names. libslab merges only caches
- * without sampling, without debug flags, and without any member of args other than align and arg. Their
- * flags SLAB_ZERO, SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must be the same.
+ * existing cache, with one more reference, and slabinfo shows both names. Then libslab does not
+ * find a free into the wrong one of the two; reports, limits and statistics do not tell them apart,
+ * and name the first. libslab merges only caches without SLAB_APART, without sampling, without
+ * debug flags, and without any member of args other than align and arg. Their flags SLAB_ZERO,
+ * SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must be the same.
+ *
+ * With SLAB_APART, or SLAB_TYPES=apart in the environment, an address that had an object of this
+ * cache never has one of another cache. Slabs that the cache releases give their pages back to the
+ * system, and their addresses are inaccessible until the cache uses them again. A cache that is
+ * created by the name of a destroyed one, with the same object size and alignment, gets its
+ * addresses. docs/environment.md says what this costs, and what is not covered.
  *
  * Returns the cache, or NULL and errno:
  *   EINVAL   an invalid name, size or alignment; an unknown flag; a member of args that
@@ -302,9 +315,9 @@ SLAB_API const char *slab_create_error(void);
  *   -EPERM    args.rcu is set, CPUs hold freed objects, and a system call filter that was
  *             installed later refuses membarrier(2) and sched_setaffinity(2)
  *
- * libslab reports an allocation from a destroyed cache, a free to it and its second destruction, with
- * its name and the stack of its destruction. It recognizes the 256 caches that were destroyed last. The
- * memory of others may be that of a new cache.
+ * libslab reports an allocation from a destroyed cache, a free to it and its second destruction,
+ * with its name and the stack of its destruction. It recognizes the 256 caches that were destroyed
+ * last. The memory of others may be that of a new cache.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_cache_destroy(struct slab_cache *cache);
@@ -465,7 +478,7 @@ static inline const char *slab_type_name_(const char *type)
 static inline struct slab_cache *slab_cache_create_type_(const char *type, size_t size,
 							 size_t align, uint64_t flags)
 {
-	struct slab_cache_args args = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	struct slab_cache_args args = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	args.align = align;
 	return slab_cache_create(slab_type_name_(type), size, &args, flags);
@@ -507,7 +520,7 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
 	static inline struct slab_cache *prefix##_cache_create(const struct slab_cache_args *args, \
 							       uint64_t flags)                     \
 	{                                                                                          \
-		struct slab_cache_args typed = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};                     \
+		struct slab_cache_args typed = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};                  \
 		if (args)                                                                          \
 			typed = *args;                                                             \
 		if (!typed.align)                                                                  \

@@ -93,6 +93,7 @@ struct slab_stats {
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
 	uint64_t node_partial[SLAB_STATS_MAX_NODES];
 	uint64_t node_objects[SLAB_STATS_MAX_NODES];
+	uint64_t address_bytes; /* with SLAB_APART: of address space, which no other cache gets */
 };
 
 /* The process as a whole. */

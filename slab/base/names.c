@@ -45,6 +45,7 @@ static const struct {
 	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
 	{SLAB_HARDEN_FREE, "SLAB_HARDEN_FREE"},
 	{SLAB_MERGE, "SLAB_MERGE"},
+	{SLAB_APART, "SLAB_APART"},
 };
 
 const char *flag_name(unsigned i, uint64_t *ret_flag)

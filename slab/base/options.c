@@ -81,6 +81,13 @@ static bool parse_engine(struct slab_options *options, const char *value)
 	return parse_word(engine_words, value, &options->engine);
 }
 
+static const struct word types_words[] = {{"shared", 0}, {"apart", 1}, {NULL, 0}};
+
+static bool parse_types(struct slab_options *options, const char *value)
+{
+	return parse_word(types_words, value, &options->apart);
+}
+
 static bool parse_merge(struct slab_options *options, const char *value)
 {
 	return parse_word(switch_words, value, &options->merge);
@@ -265,6 +272,10 @@ static const struct {
 	 FORM_TEXT},
 	{{"SLAB_MERGE", "on, off", "off", "caches of the same layout share slabs"},
 	 parse_merge,
+	 FORM_TEXT},
+	{{"SLAB_TYPES", "shared, apart", "shared",
+	  "apart: no address ever serves two caches, as with SLAB_APART for every cache"},
+	 parse_types,
 	 FORM_TEXT},
 	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
 	  "pretend to have this number of NUMA nodes, for tests"},

@@ -21,6 +21,7 @@
 #include "cache/handles.h"
 #include "cache/merge.h"
 #include "cache/nofail.h"
+#include "cache/spaces.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "control/server.h"
@@ -128,6 +129,23 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	length_init(cache);
 }
 
+/* With SLAB_APART: the address space of the cache. */
+static bool make_space(struct slab_cache *cache, const char *name, size_t object_size, size_t align,
+		       const struct slab_cache_args *args)
+{
+	const struct space_key key = {
+		.name = name,
+		.object_size = object_size,
+		.align = align,
+		.has_rcu = args->rcu,
+	};
+
+	cache->space = spaces_take(&key);
+	if (cache->space)
+		cache->space->limit = args->address_limit;
+	return cache->space;
+}
+
 static bool make_arrays(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
 	if (!arrays_create(cache))
@@ -158,7 +176,9 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	if (!cache)
 		return NULL;
 	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
-	if (!make_arrays(cache, args->rcu)) {
+	if ((flags & SLAB_APART && !make_space(cache, name, object_size, align, args)) ||
+	    !make_arrays(cache, args->rcu)) {
+		spaces_put(cache->space);
 		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;
@@ -212,6 +232,8 @@ static uint64_t wanted_flags(const char *name, const struct slab_cache_args *arg
 		flags |= SLAB_ZERO;
 	if (slab_options()->harden)
 		flags |= SLAB_HARDEN_FREE;
+	if (slab_options()->apart)
+		flags |= SLAB_APART;
 	return flags;
 }
 
@@ -272,6 +294,11 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		return find_defined(cache, size, align, args, flags, ret_reason);
 	if (!limit_is_possible(args->limit, (size_t)1 << slab_choose_small_shift(stride))) {
 		*ret_reason = "args.limit is less than one slab";
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!limit_is_possible(args->address_limit, (size_t)1 << slab_choose_small_shift(stride))) {
+		*ret_reason = "args.address_limit is less than one slab";
 		errno = EINVAL;
 		return NULL;
 	}

@@ -23,6 +23,7 @@
 #include "cache/create.h"
 #include "cache/handles.h"
 #include "cache/merge.h"
+#include "cache/spaces.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "pages/topology.h"
@@ -151,6 +152,7 @@ static void remove_cache(struct slab_cache *cache)
 		rcu_destroy(cache->rcu);
 	pthread_mutex_destroy(&cache->flush_lock);
 	pin_dying(cache, false);
+	spaces_put(cache->space);
 	cache_memory_free(cache);
 }
 

@@ -68,8 +68,8 @@ struct slab_cache *cache_memory(void)
 
 void cache_memory_free(struct slab_cache *cache)
 {
-	cache->magic =
-		CACHE_DESTROYED_MAGIC; /* before the link goes: an inspection looks at it afterwards */
+	/* Before the link goes: an inspection looks at it afterwards. */
+	cache->magic = CACHE_DESTROYED_MAGIC;
 	cache->alloc_arrays = cache->arrays = cache->rcu_arrays = cpu_arrays_none();
 	cache->rcu_max = 0;
 	__atomic_store_n(&cache->next, NULL, __ATOMIC_RELEASE);

@@ -25,9 +25,10 @@ static SLAB_EARLY struct slab_cache *mergeable[LISTS];
 
 bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
-	return (slab_options()->merge || flags & SLAB_MERGE) && !(flags & SLAB_NO_MERGE) &&
-	       !args->ctor && !args->dtor && !args->limit && !args->reserve && !args->reclaim &&
-	       !args->rcu && !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
+	return (slab_options()->merge || flags & SLAB_MERGE) &&
+	       !(flags & (SLAB_NO_MERGE | SLAB_APART)) && !args->ctor && !args->dtor &&
+	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
+	       !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
 }
 
 /* All sizes are multiples of a word, so the low bits are dropped. */

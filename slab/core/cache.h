@@ -25,6 +25,7 @@ struct cache_deferral;
 struct cache_rcu;
 struct cache_reserve;
 struct slab;
+struct space;
 
 /* A list of debug slabs. */
 struct node_list {
@@ -169,6 +170,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 	/* pages: the account of the bytes of slabs. Atomic, without a lock. */
 	struct account account;
+	struct space *space; /* with SLAB_APART, else NULL; constant */
 
 	/* core: the shards, `shards` of each node, in the order of nodes. Constant. */
 	struct shard *shard;
@@ -231,8 +233,9 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 /* Stands for a cache that could not be created (cache/defined.c). */
 #define CACHE_NONE_MAGIC UINT64_C(0x6c69627f656e6f6e)
 
-/* The handles of destroyed caches stay readable, with their names and who destroyed them, so using one
- * is an error that libslab can explain. If more than this number are kept, the oldest is reused. */
+/* The handles of destroyed caches stay readable, with their names and who destroyed them, so using
+ * one is an error that libslab can explain. If more than this number are kept, the oldest is
+ * reused. */
 #define FREE_CACHES_KEPT 256u
 
 /* The user of the cache's slabs without debug flags. */

@@ -127,6 +127,12 @@ static inline uint32_t *debug_site(const struct slab *slab, unsigned index)
 	return (uint32_t *)(debug_track(slab, index, TRACK_ALLOC) + 2);
 }
 
+/* The layout of slab_needs. An ordinary slab has 0. */
+static inline uint32_t debug_layout_number(size_t size, size_t red_left)
+{
+	return (uint32_t)(size / 8 << 13 | red_left / 8);
+}
+
 static inline char *debug_object_at(const struct slab *slab, unsigned index)
 {
 	return slab->base + (size_t)index * slab->debug->size + slab->debug->red_left;

@@ -8,9 +8,9 @@
  * allocate.
  *
  * Two more kinds of slabs must not be released under flush_lock: debug slabs, because they are
- * checked first and a report may follow, and with SLAB_DECAY_MS=0 all slabs, because their memory
- * returns to the OS at once. These wait until flush_lock is unlocked. All other slabs are returned
- * directly.
+ * checked first and a report may follow, and with SLAB_DECAY_MS=0 or SLAB_APART all slabs, because
+ * their memory returns to the OS at once. These wait until flush_lock is unlocked. All other slabs
+ * are returned directly.
  *
  * A slab goes through these steps:
  *
@@ -200,7 +200,10 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	 * was discarded. */
 	if (slab->debug)
 		set_initialized(slab, 0);
-	segment_discard_at_once(slab);
+	if (cache->space)
+		space_discard(slab);
+	else if (decay_at_once())
+		segment_discard(slab);
 	cpu_inject(CPU_INJECT_SLAB_DESTROYED);
 	pthread_mutex_lock(&cache->flush_lock);
 	has_left(node, slab);
@@ -230,7 +233,7 @@ void release_leaving(struct slab_cache *cache)
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
 {
-	bool waits = flush_lock_is_held() && (slab->debug || decay_at_once());
+	bool waits = flush_lock_is_held() && (slab->debug || cache->space || decay_at_once());
 
 	if (!cache->dtor && !readers_may_look(cache) && !waits) {
 		slab_release_now(cache, slab);

@@ -88,6 +88,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow)
 		order = &cache->small;
 	needs.objects = order->objects;
 	needs.waiting = slab_waiting_words(cache, order->objects);
+	needs.space = cache->space;
 	slab = segment_take_slab(&needs);
 	if (!slab) {
 		account_give_up(&cache->account, (size_t)1 << needs.shift);
@@ -101,6 +102,17 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow)
 	return slab;
 }
 
+void slab_return_units(struct space *space, struct slab *slab)
+{
+	const struct slab_debug *debug = slab->debug;
+
+	if (!space)
+		segment_free_slab(slab);
+	else
+		space_free_slab(space, slab,
+				debug ? debug_layout_number(debug->size, debug->red_left) : 0);
+}
+
 void slab_free_pages(struct slab_cache *cache, struct slab *slab)
 {
 	const size_t bytes = slab_bytes(slab);
@@ -108,7 +120,7 @@ void slab_free_pages(struct slab_cache *cache, struct slab *slab)
 
 	SLAB_PROBE(slab_free, cache->name, cache, slab, bytes, slab->node);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
-	segment_free_slab(slab);
+	slab_return_units(cache->space, slab);
 	__atomic_fetch_sub(&node->nr_slabs, 1, __ATOMIC_RELEASE);
 	account_release(&cache->account, bytes);
 }

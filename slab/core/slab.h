@@ -189,6 +189,8 @@ void release_leaving(struct slab_cache *cache);
 void release_after_fork_child(struct slab_cache *cache);
 /* Return a slab whose objects are destroyed already. */
 void slab_free_pages(struct slab_cache *cache, struct slab *slab);
+/* Return the units of a slab to the page layer, or to the space of its cache. */
+void slab_return_units(struct space *space, struct slab *slab);
 /* Destroy the objects of an unused slab, with or without debug flags. The caller holds no lock. */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
 /* Call the destructor of one object, between callback_begin() and callback_end(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bad frees in any cache: of a pointer that is not an object, of another cache's object, of a
- * free object, with a wrong size, or to a destroyed cache. The report describes what is at the address. It is made
- * with no lock held, and the object is not freed.
+ * Bad frees in any cache: of a pointer that is not an object, of another cache's object, of a free
+ * object, with a wrong size, or to a destroyed cache. The report describes what is at the address.
+ * It is made with no lock held, and the object is not freed.
  *
  * The fast path of a free looks at the newest object of the array alone. So some bad frees are found
  * later, when objects of the array return to their slabs. The thread that returns them is not to blame.

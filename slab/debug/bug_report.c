@@ -4,7 +4,8 @@
  *
  *   BUG entry: Right Redzone overwritten    what is wrong
  *   0x…-0x… @offset=64. First byte …        where
- *   Allocated in …, Freed in …              threads and stacks of both; of a cache: Destroyed in …
+ *   Allocated in …, Freed in …              threads and stacks of both
+ *   Destroyed in …                          the same of a cache
  *   Detected in …                           the thread that found it
  *   Slab 0x…, Object 0x…                    the slab and the object
  *   Redzone, Object, Redzone, Padding       the bytes around the damage

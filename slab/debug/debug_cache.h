@@ -143,7 +143,8 @@ void debug_report(struct slab_cache *cache, const struct bug_info *bug);
  * problem was found when obj was returned to its slab. */
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller);
-/* Report the use of a destroyed cache, with who destroyed it. obj: what was to be freed, or NULL. */
+/* Report the use of a destroyed cache, with who destroyed it. obj: what was to be freed, or
+ * NULL. */
 void debug_report_destroyed(struct slab_cache *cache, const char *reason, const void *obj,
 			    const void *caller);
 /* Report the free of a pointer that is not an object of `cache`. The report describes what is at

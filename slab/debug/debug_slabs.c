@@ -190,6 +190,8 @@ static struct slab *take_slab(struct slab_cache *cache, unsigned node, struct de
 		needs.objects = layout->objects;
 		needs.waiting = slab_waiting_words(cache, layout->objects);
 	}
+	needs.space = cache->space;
+	needs.layout = debug_layout_number(layout->size, layout->red_left);
 	needs.side = sizeof(struct slab_debug) + (size_t)layout->objects * layout->stride;
 	slab = segment_take_slab(&needs);
 	if (!slab)
@@ -212,7 +214,7 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 	debug_fill_slab(slab);
 	made = make_objects(cache, slab);
 	if (!made) {
-		segment_free_slab(slab);
+		slab_return_units(cache->space, slab);
 		account_release(&cache->account, (size_t)1 << layout.slab_shift);
 		errno = ENOMEM;
 		return NULL;

@@ -59,12 +59,12 @@ static bool construct(struct slab_cache *cache, void *obj)
 /* A slab has 64 KiB for a small object, so it counts against GUARD_SLABS_MAX and the process's limit,
  * not against the cache's: that would end the sampling of a cache with a limit. NULL: there is none
  * left. */
-static struct slab *take_slab(struct slab_cache *cache)
+static struct slab *take_slab(struct slab_cache *cache, const struct guard_place *place)
 {
 	struct slab *slab = NULL;
 
 	if (account_charge(NULL, guard_slab_bytes())) {
-		slab = guard_slab_take();
+		slab = guard_slab_take(cache, place);
 		if (!slab)
 			account_release(NULL, guard_slab_bytes());
 	}
@@ -80,12 +80,12 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	struct slab *slab;
 	void *obj;
 
-	slab = guard_place_choose(cache, requested, &place) ? take_slab(cache) : NULL;
+	slab = guard_place_choose(cache, requested, &place) ? take_slab(cache, &place) : NULL;
 	if (!slab)
 		return NULL;
 	obj = slab->base + place.object;
 	if (!guard_slab_open(slab, &place) || !construct(cache, obj)) {
-		guard_slab_free(slab);
+		guard_slab_free(cache->space, slab);
 		account_release(NULL, guard_slab_bytes());
 		return NULL;
 	}

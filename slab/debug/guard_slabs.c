@@ -69,6 +69,9 @@ static bool at_left_end(const struct slab_cache *cache)
 		__atomic_load_n(&cache->sample.damaged_end, __ATOMIC_RELAXED);
 	static unsigned n;
 
+	/* With SLAB_APART, an object stands where one stood before. */
+	if (cache->space)
+		return false;
 	if (damaged)
 		return damaged == GUARD_LEFT;
 	/* A multiplicative hash: it looks random, but each run gets the same sequence. */
@@ -160,26 +163,34 @@ static struct slab *wait_over(void)
 	return slab;
 }
 
-bool guard_slab_free(struct slab *slab)
+/* Return a slab's units; false: they stay inaccessible, and belong to no cache. */
+static bool return_units(struct space *space, struct slab *slab)
 {
-	const bool accessible = os_protect(slab->base, guard_slab_bytes(), true);
-
-	if (accessible) {
+	if (!space) {
+		if (!os_protect(slab->base, guard_slab_bytes(), true))
+			return false;
 		drop_memory(slab);
-		__atomic_store_n(&slab->debug->guarded, 0, __ATOMIC_RELAXED);
-		segment_free_slab(slab);
 	}
+	__atomic_store_n(&slab->debug->guarded, 0, __ATOMIC_RELAXED);
+	slab_return_units(space, slab);
+	return true;
+}
+
+bool guard_slab_free(struct space *space, struct slab *slab)
+{
+	const bool done = return_units(space, slab);
+
 	guard_lock();
-	if (accessible)
+	if (done)
 		nr_slabs--;
 	else
 		wait_last(slab);
 	guard_unlock();
-	return accessible;
+	return done;
 }
 
 /* Take a slab from the page layer and make it an inaccessible guarded slab. */
-static struct slab *fresh_slab(void)
+static struct slab *fresh_slab(const struct slab_cache *cache, const struct guard_place *place)
 {
 	const struct slab_debug debug = {
 		.debug_flags = SLAB_STORE_USER,
@@ -194,6 +205,8 @@ static struct slab *fresh_slab(void)
 		.side = sizeof(struct slab_debug) + debug.stride,
 		.node = topology_node_of_cpu(cpu_engine->cpu()),
 		.may_grow = true,
+		.space = cache->space,
+		.layout = debug_layout_number(debug.size, place->object),
 	};
 	struct slab *slab = segment_take_slab(&needs);
 
@@ -203,27 +216,41 @@ static struct slab *fresh_slab(void)
 	__atomic_store_n(&slab->objects, 1, __ATOMIC_RELAXED);
 	debug_set_initialized(slab, 1);
 	if (!os_protect(slab->base, guard_slab_bytes(), false)) {
-		segment_free_slab(slab);
+		slab_return_units(cache->space, slab);
 		return NULL;
 	}
 	return slab;
 }
 
-struct slab *guard_slab_take(void)
+/* The space of the cache that a waiting slab was of. */
+static struct space *space_of(const struct slab *slab)
 {
+	const struct slab_cache *cache = slab_user(slab);
+
+	return cache ? cache->space : NULL;
+}
+
+struct slab *guard_slab_take(const struct slab_cache *cache, const struct guard_place *place)
+{
+	struct space *space = NULL;
 	struct slab *slab = NULL;
 	bool fresh;
 
 	guard_lock();
 	fresh = nr_slabs < GUARD_SLABS_MAX && nr_waiting <= GUARD_SLABS_MAX / 2;
-	if (fresh)
-		nr_slabs++;
-	else if (waiting)
+	if (!fresh && waiting) {
+		space = space_of(waiting);
 		slab = wait_over();
+		/* With SLAB_APART, the slab serves its own cache alone. */
+		fresh = space != cache->space;
+	}
+	nr_slabs += fresh;
 	guard_unlock();
 	if (!fresh)
 		return slab;
-	slab = fresh_slab();
+	if (slab)
+		guard_slab_free(space, slab);
+	slab = fresh_slab(cache, place);
 	if (!slab) {
 		guard_lock();
 		nr_slabs--;
@@ -265,7 +292,7 @@ unsigned guard_flush(struct slab_cache *cache)
 	guard_unlock();
 	for (; slabs; slabs = next) {
 		next = slabs->next;
-		n += guard_slab_free(slabs);
+		n += guard_slab_free(cache->space, slabs);
 	}
 	return n;
 }

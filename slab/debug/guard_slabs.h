@@ -33,15 +33,17 @@ bool guard_place_choose(const struct slab_cache *cache, size_t requested,
 /* The place of the slab's present object. */
 struct guard_place guard_place_of(const struct slab *slab);
 
-/* Take a guarded slab without a cache, inaccessible; NULL: there is none left. */
-struct slab *guard_slab_take(void);
+/* Take a guarded slab for an object of this cache and place, inaccessible; NULL: there is none
+ * left. */
+struct slab *guard_slab_take(const struct slab_cache *cache, const struct guard_place *place);
 /* Make the pages of the place accessible, and fill them around the object with the pattern.
  * Memory of an earlier place is discarded first. false: the pages stay inaccessible. */
 bool guard_slab_open(struct slab *slab, const struct guard_place *place);
 /* The slab's object was freed: make its pages inaccessible, and queue the slab for reuse. */
 void guard_slab_rest(struct slab *slab);
-/* Free a slab without a cache to the page layer. Its slabs must be accessible: if mprotect() fails
- * (too many mappings), the slab is queued for reuse instead. Returns false then. */
-bool guard_slab_free(struct slab *slab);
+/* Free a slab without a cache to the page layer, or to the space of the cache that it was of. Slabs
+ * of the page layer must be accessible: if mprotect() fails (too many mappings), the slab is queued
+ * for reuse instead. Returns false then. */
+bool guard_slab_free(struct space *space, struct slab *slab);
 
 #endif /* SLAB_DEBUG_GUARD_SLABS_H */

@@ -246,6 +246,17 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 	put_layout(&cache->stats, copy);
 }
 
+/* With SLAB_APART: the address space that the cache holds. */
+static int read_space(const struct inspection *in, struct inspect_cache *cache)
+{
+	const uint64_t address = (uintptr_t)cache->copy->space;
+
+	return address ? inspect_read(in, address + offsetof(struct space, bytes),
+				      sizeof(cache->stats.address_bytes),
+				      &cache->stats.address_bytes)
+		       : 0;
+}
+
 static bool is_possible(const struct slab_order *order)
 {
 	return order->shift >= SLAB_SHIFT_MIN && order->shift <= SLAB_SHIFT_MAX;
@@ -296,8 +307,9 @@ static int load_cache(struct inspection *in, uint64_t address)
 	if (error)
 		return error;
 	begin_stats(in, cache);
-	in->count++;
-	return 0;
+	error = read_space(in, cache);
+	in->count += !error;
+	return error;
 }
 
 int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,

@@ -19,6 +19,7 @@
 #include "core/reserve.h"
 #include "core/slab.h"
 #include "pages/account.h"
+#include "pages/space.h"
 #include "report/depot.h"
 #include "report/profile.h"
 #include "report/track.h"
@@ -122,6 +123,8 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
 		FIELD(struct slab_cache, account.limit),                                           \
+		FIELD(struct slab_cache, space),                                                   \
+		FIELD(struct space, bytes),                                                        \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \

@@ -21,6 +21,7 @@
 #include "pages/account.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
+#include "pages/space.h"
 #include "pages/topology.h"
 #include "percpu/closing.h"
 #include "rcu/free_rcu.h"
@@ -197,6 +198,14 @@ static void notify(struct slab_cache *cache, size_t limit)
 	cancel_restore(cancel);
 }
 
+/* The limit that an allocation of the cache has met. */
+static size_t limit_of(const struct slab_cache *cache)
+{
+	const size_t limit = __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED);
+
+	return limit || !cache->space ? limit : cache->space->limit;
+}
+
 void limit_failed(struct slab_cache *cache)
 {
 	enum alloc_failure why = alloc_failure;
@@ -207,7 +216,7 @@ void limit_failed(struct slab_cache *cache)
 		if (why == ALLOC_FAILURE_PROCESS)
 			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
 		if (why == ALLOC_FAILURE_CACHE)
-			notify(cache, __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED));
+			notify(cache, limit_of(cache));
 		else
 			notify(NULL, slab_limit());
 	}

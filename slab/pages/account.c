@@ -66,7 +66,7 @@ void account_release(struct account *cache, size_t bytes)
 void account_give_up(struct account *cache, size_t bytes)
 {
 	account_release(cache, bytes);
-	fail(ALLOC_FAILURE_SYSTEM);
+	errno = ENOMEM;
 }
 
 void account_init(void)

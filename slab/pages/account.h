@@ -47,7 +47,7 @@ extern struct pages slab_pages;
 
 enum alloc_failure {
 	ALLOC_FAILURE_NONE, /* no failure, or one for another reason (a constructor's) */
-	ALLOC_FAILURE_CACHE,
+	ALLOC_FAILURE_CACHE, /* its limit of bytes, or of address space */
 	ALLOC_FAILURE_PROCESS,
 	ALLOC_FAILURE_SYSTEM, /* the operating system has no memory */
 };
@@ -62,8 +62,7 @@ static inline uint64_t account_used(void)
 }
 /* Release the bytes of a slab that was returned. */
 void account_release(struct account *cache, size_t bytes);
-/* Release the bytes of a slab that the page layer could not provide. Sets ENOMEM and the cause
- * ALLOC_FAILURE_SYSTEM. */
+/* Release the bytes of memory that the page layer could not provide, and set ENOMEM. */
 void account_give_up(struct account *cache, size_t bytes);
 /* Why the last attempt of this thread failed, since alloc_failure_clear(). Every allocation off the
  * fast path clears it, so it uses the fast TLS model. */

@@ -39,6 +39,7 @@
 /* A request for a slab. */
 struct request {
 	const struct slab_needs *needs;
+	unsigned pool;
 	unsigned class;
 	size_t words; /* bytes of the descriptor that have to be 0 */
 	bool huge;    /* fresh memory is to be a huge page */
@@ -51,24 +52,44 @@ enum missing {
 	MISSING_HUGE,
 	MISSING_RANGE,
 	MISSING_MEMORY, /* the slab must not make the process grow */
+	MISSING_SPACE, /* the cache has the address space that it may have */
 };
 
-/* With the lock: find units for a slab. */
+/* With the lock: find units for a slab. ret->segment NULL: a vacant slab has them already. */
 static enum missing find(const struct request *request, struct units *ret)
 {
-	const unsigned shift = request->needs->shift, node = request->needs->node;
+	const unsigned shift = request->needs->shift, pool = request->pool;
 
-	if (!metadata_has(request->class, node))
+	ret->segment = NULL;
+	if (request->needs->space && request->needs->may_grow && space_has_vacant(request->needs))
+		return MISSING_NOTHING;
+	if (request->needs->space && !space_has_room(request->needs->space, shift))
+		return MISSING_SPACE;
+	if (!metadata_has(request->class, request->needs->node))
 		return request->needs->may_grow ? MISSING_METADATA : MISSING_MEMORY;
-	if (units_find(shift, node, UNITS_RESIDENT, ret))
+	if (units_find(shift, pool, UNITS_RESIDENT, ret))
 		return MISSING_NOTHING;
 	if (!request->needs->may_grow)
 		return MISSING_MEMORY;
-	if (units_find_begun(shift, node, ret))
+	if (units_find_begun(shift, pool, ret))
 		return MISSING_NOTHING;
-	if (request->huge && segment_has_range(HUGE_SHIFT, node))
+	if (request->huge && segment_has_range(HUGE_SHIFT, pool))
 		return MISSING_HUGE;
-	return units_find(shift, node, UNITS_FREE, ret) ? MISSING_NOTHING : MISSING_RANGE;
+	return units_find(shift, pool, UNITS_FREE, ret) ? MISSING_NOTHING : MISSING_RANGE;
+}
+
+/* Fill in a descriptor whose members are 0. */
+static void describe(const struct request *request, struct slab *slab, char *base, size_t populated)
+{
+	const struct slab_needs *needs = request->needs;
+
+	slab->base = base;
+	slab->shift = (uint8_t)needs->shift;
+	slab->objects = (uint16_t)needs->objects;
+	slab->side = (uint32_t)needs->side;
+	if (needs->side)
+		slab->debug = (struct slab_debug *)((char *)slab + request->words);
+	__atomic_store_n(&slab->populated, (uint32_t)populated, __ATOMIC_RELAXED);
 }
 
 /* With the lock: make a slab of free units. *ret_scattered: units behind `populated` hold
@@ -82,14 +103,23 @@ static struct slab *take(const struct request *request, const struct units *unit
 
 	*ret_scattered = units_resident(units) > leading;
 	units_take(units);
-	slab->base = units_start(units);
-	slab->shift = (uint8_t)needs->shift;
-	slab->objects = (uint16_t)needs->objects;
-	slab->side = (uint32_t)needs->side;
-	if (needs->side)
-		slab->debug = (struct slab_debug *)((char *)slab + request->words);
-	__atomic_store_n(&slab->populated, (uint32_t)(leading * UNIT_BYTES), __ATOMIC_RELAXED);
+	describe(request, slab, units_start(units), leading * UNIT_BYTES);
+	if (needs->space)
+		space_grow(needs->space, needs->shift);
 	units_lead_to(units, slab);
+	return slab;
+}
+
+/* Make a slab of a vacant one. NULL: its addresses cannot be made accessible now. */
+static struct slab *take_again(const struct request *request, struct slab *slab)
+{
+	char *base = slab->base;
+	const size_t populated = slab->populated;
+
+	if (!space_open(request->needs->space, slab))
+		return NULL;
+	metadata_take_again(slab, request->words);
+	describe(request, slab, base, populated);
 	return slab;
 }
 
@@ -97,9 +127,9 @@ static struct slab *take(const struct request *request, const struct units *unit
 static SLAB_EARLY bool populating;
 
 /* With the lock. */
-static bool begin_huge(unsigned node, struct units *ret)
+static bool begin_huge(unsigned pool, struct units *ret)
 {
-	if (populating || !units_find(HUGE_SHIFT, node, UNITS_FREE, ret))
+	if (populating || !units_find(HUGE_SHIFT, pool, UNITS_FREE, ret))
 		return false;
 	populating = true;
 	units_begin_busy(ret);
@@ -108,14 +138,14 @@ static bool begin_huge(unsigned node, struct units *ret)
 
 /* Populate a huge page, whose units are free and resident then. Signals are blocked, as in
  * trim.c. */
-static SLAB_SLOWPATH void make_huge(unsigned node)
+static SLAB_SLOWPATH void make_huge(unsigned pool)
 {
 	const uint64_t mask = signals_block();
 	struct units units;
 	bool mine, done;
 
 	segment_lock();
-	mine = begin_huge(node, &units);
+	mine = begin_huge(pool, &units);
 	segment_unlock();
 	if (mine) {
 		done = huge_populate(units_start(&units));
@@ -127,7 +157,7 @@ static SLAB_SLOWPATH void make_huge(unsigned node)
 	signals_restore(mask);
 }
 
-/* Map or populate what is missing. false and ENOMEM. */
+/* Map or populate what is missing. false: this is impossible. */
 static SLAB_SLOWPATH bool provide(enum missing what, const struct request *request)
 {
 	const struct slab_needs *needs = request->needs;
@@ -135,13 +165,19 @@ static SLAB_SLOWPATH bool provide(enum missing what, const struct request *reque
 	if (what == MISSING_METADATA)
 		return metadata_map(request->class, needs->node);
 	if (what == MISSING_RANGE)
-		return segment_map(needs->shift, needs->node);
+		return segment_map(needs->shift, request->pool);
 	if (what == MISSING_HUGE) {
-		make_huge(needs->node);
+		make_huge(request->pool);
 		return true;
 	}
-	errno = ENOMEM;
 	return false;
+}
+
+static struct slab *fail(enum missing what)
+{
+	alloc_failure = what == MISSING_SPACE ? ALLOC_FAILURE_CACHE : ALLOC_FAILURE_SYSTEM;
+	errno = ENOMEM;
+	return NULL;
 }
 
 /* The slab's memory behind `populated` has holes. */
@@ -170,14 +206,19 @@ static struct slab *take_or_provide(struct request *request)
 		/* os_map() injects failures, too. */
 		fails = what == MISSING_NOTHING && !provided && fail_pages();
 		if (what == MISSING_NOTHING && !fails)
-			slab = take(request, &units, &scattered);
+			slab = units.segment ? take(request, &units, &scattered)
+					     : space_take_vacant(request->needs);
 		segment_unlock();
 		if (scattered)
 			return_scattered(slab);
+		if (slab && !units.segment) {
+			slab = take_again(request, slab);
+			fails = !slab;
+		}
 		if (slab)
 			return slab;
 		if (!provide(fails ? MISSING_MEMORY : what, request))
-			return NULL;
+			return fail(what);
 		provided = true;
 		request->huge &= what != MISSING_HUGE;
 	}
@@ -187,6 +228,7 @@ struct slab *segment_take_slab(const struct slab_needs *needs)
 {
 	struct request request = {
 		.needs = needs,
+		.pool = pool_of(needs->node, needs->space),
 		.words = sizeof(struct slab) +
 			 (map_words(needs->objects) + needs->waiting) * sizeof(uint64_t),
 		/* The first call reads a file, so no lock is held. */
@@ -194,10 +236,8 @@ struct slab *segment_take_slab(const struct slab_needs *needs)
 	};
 
 	request.class = metadata_class(request.words + needs->side);
-	if (request.class == METADATA_NONE) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (request.class == METADATA_NONE)
+		return fail(MISSING_METADATA);
 	return take_or_provide(&request);
 }
 
@@ -227,14 +267,6 @@ unsigned slab_least_shift(void)
 
 /* --- freeing -------------------------------------------------------------------------- */
 
-void segment_discard_at_once(struct slab *slab)
-{
-	if (!decay_at_once() || !slab_held(slab) || !os_discard(slab->base, slab_bytes(slab)))
-		return;
-	__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
-}
-
 void segment_free_slab(struct slab *slab)
 {
 	const struct units units = units_at(slab->base, slab->shift);
@@ -242,7 +274,8 @@ void segment_free_slab(struct slab *slab)
 	size_t held;
 
 	segment_set_user(slab, NULL);
-	segment_discard_at_once(slab);
+	if (decay_at_once())
+		segment_discard(slab);
 	/* Units count as resident if any of their pages may hold memory. */
 	held = slab_held(slab) ? __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) : 0;
 	segment_lock();

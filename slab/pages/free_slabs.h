@@ -4,6 +4,7 @@
 #define SLAB_PAGES_FREE_SLABS_H
 
 #include "pages/segment.h"
+#include "pages/space.h"
 
 /* What a slab needs. */
 struct slab_needs {
@@ -13,6 +14,8 @@ struct slab_needs {
 	size_t side;      /* debug slabs: bytes of struct slab_debug and its records; else 0 */
 	unsigned node;
 	bool may_grow; /* else only memory that the process holds already */
+	struct space *space; /* with SLAB_APART, else NULL */
+	uint32_t layout; /* with it: of the objects; slabs of one size and layout are alike */
 };
 
 /* The shift of the smallest slabs: a slab has at least a page. */
@@ -20,8 +23,9 @@ unsigned slab_least_shift(void);
 /*
  * segment_take_slab: take a slab, first from units that hold memory. Set are base, shift, node,
  * objects, debug, side, size_class, and `populated`, the bytes from base on that hold memory: all,
- * none, or some. All other members and all bits are 0, and the slab has no user. NULL and ENOMEM;
- * with may_grow false also if the slab would not be populated as a whole. The caller holds no lock.
+ * none, or some. All other members and all bits are 0, and the slab has no user. NULL and ENOMEM,
+ * with the cause in alloc_failure; with may_grow false also if the slab would not be populated as a
+ * whole. The caller holds no lock.
  */
 struct slab *segment_take_slab(const struct slab_needs *needs);
 /* Free a slab, whose user words become 0. Its units keep their memory for the next
@@ -38,9 +42,8 @@ size_t segment_trim(void);
 size_t segment_decay(uint32_t epoch);
 /* Return the memory of descriptors that no slab has to the OS. */
 void segment_trim_metadata(void);
-/* With SLAB_DECAY_MS=0, return the memory of a slab that the caller is about to free.
- * segment_free_slab() would do it too, but perhaps under a lock. */
-void segment_discard_at_once(struct slab *slab);
+/* Return the memory of a slab that the caller is about to free. */
+void segment_discard(struct slab *slab);
 /* In the child of a fork: units whose memory threads of the parent were returning are free
  * again. */
 void segment_after_fork_child(void);

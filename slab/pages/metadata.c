@@ -268,16 +268,25 @@ static void clear(struct slab *slab, size_t bytes)
 		__atomic_store_n(&at[i], 0, __ATOMIC_RELAXED);
 }
 
+static void begin(struct slab *slab, unsigned class, unsigned node, size_t clear_bytes)
+{
+	clear(slab, clear_bytes);
+	slab->size_class = (uint8_t)class;
+	__atomic_store_n(&slab->node, (uint8_t)node, __ATOMIC_RELAXED);
+}
+
 struct slab *metadata_take(unsigned class, unsigned node, size_t clear_bytes)
 {
 	struct slab *slab = take(class, node);
 
-	if (!slab)
-		return NULL;
-	clear(slab, clear_bytes);
-	slab->size_class = (uint8_t)class;
-	__atomic_store_n(&slab->node, (uint8_t)node, __ATOMIC_RELAXED);
+	if (slab)
+		begin(slab, class, node, clear_bytes);
 	return slab;
+}
+
+void metadata_take_again(struct slab *slab, size_t clear_bytes)
+{
+	begin(slab, slab->size_class, slab->node, clear_bytes);
 }
 
 static void put(void *descriptor, uint32_t idle_since)

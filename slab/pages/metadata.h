@@ -20,6 +20,8 @@ unsigned metadata_class(size_t bytes);
 /* Take a descriptor of a class, and set its first `clear` bytes to 0, a multiple of 8; size_class
  * and node are set. NULL: the class has none; then metadata_map() makes some. */
 struct slab *metadata_take(unsigned size_class, unsigned node, size_t clear);
+/* As if a descriptor that is in use had been taken now; without the lock. */
+void metadata_take_again(struct slab *slab, size_t clear);
 /* Can metadata_take() succeed? */
 bool metadata_has(unsigned size_class, unsigned node);
 /* Put back a descriptor to which no table leads, and that is idle since this epoch. */

@@ -60,15 +60,16 @@ static void bind_to_node(char *start, size_t bytes, unsigned node)
 }
 
 /* Fill in the head of a fresh segment. Its table, which is 0, leads to slab_none. */
-static void format(struct segment *segment, size_t bytes, unsigned node)
+static void format(struct segment *segment, size_t bytes, unsigned pool)
 {
 	segment->magic = SEGMENT_MAGIC;
-	segment->node = node;
+	segment->node = pool_node(pool);
+	segment->pool = pool;
 	segment->mapped = bytes;
 }
 
 /* Map a segment that no other thread knows, or its first bytes; NULL and ENOMEM. */
-static struct segment *map_segment(size_t bytes, unsigned node)
+static struct segment *map_segment(size_t bytes, unsigned pool)
 {
 	char *start = os_map(bytes, SEGMENT_SIZE);
 	size_t head_end = os_pages(SEGMENT_HEAD_END);
@@ -79,10 +80,10 @@ static struct segment *map_segment(size_t bytes, unsigned node)
 	/* Before the first write, which may populate a huge page: the kernel prefers the node, and
 	 * the guards keep the huge page from the head. The guard in front of the head is necessary
 	 * too: another segment may end where this one starts. */
-	bind_to_node(start, bytes, node);
+	bind_to_node(start, bytes, pool_node(pool));
 	if (segment_marks_ready(start, bytes) && os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
-		format(segment, bytes, node);
+		format(segment, bytes, pool);
 		return segment;
 	}
 	os_unmap(start, bytes);
@@ -90,9 +91,14 @@ static struct segment *map_segment(size_t bytes, unsigned node)
 	return NULL;
 }
 
-/* A process with little space gets segments in parts: the newest segment grows while the addresses
- * behind it are free. NULL: it has been unmapped. */
-static SLAB_EARLY struct segment *growing;
+/* A process with little space gets segments in parts: the newest segment of each kind of pool grows
+ * while the addresses behind it are free. NULL: it has been unmapped. */
+static SLAB_EARLY struct segment *growing[POOLS / SLAB_STATS_MAX_NODES];
+
+static struct segment **growing_in(unsigned pool)
+{
+	return &growing[pool / SLAB_STATS_MAX_NODES];
+}
 
 /* Where a segment ends that had `bytes` and gets a part with a range of 1 << shift bytes. */
 static size_t end_of_part(size_t bytes, unsigned shift)
@@ -104,15 +110,15 @@ static size_t end_of_part(size_t bytes, unsigned shift)
 
 /* With the lock, which is held during a system call, in such processes alone. false: the segment
  * cannot grow. */
-static bool grow(unsigned shift, unsigned node)
+static bool grow(unsigned shift, unsigned pool)
 {
-	struct segment *segment = growing;
+	struct segment *segment = *growing_in(pool);
 	const size_t from = segment ? segment->mapped : 0, to = end_of_part(from, shift);
 	char *part = segment_start(segment) + from;
 
-	if (!segment || segment->node != node || to > SEGMENT_SIZE || !os_map_at(part, to - from))
+	if (!segment || segment->pool != pool || to > SEGMENT_SIZE || !os_map_at(part, to - from))
 		return false;
-	bind_to_node(part, to - from, node);
+	bind_to_node(part, to - from, segment->node);
 	segment->mapped = to;
 	units_put(&(struct units){.segment = segment,
 				  .first = (unsigned)(from >> SEGMENT_UNIT_SHIFT),
@@ -126,7 +132,7 @@ static bool publish(struct segment *segment, unsigned shift)
 {
 	const struct units units = all_of(segment);
 
-	if (segment_has_range(shift, segment->node))
+	if (segment_has_range(shift, segment->pool))
 		return true;
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
@@ -135,7 +141,7 @@ static bool publish(struct segment *segment, unsigned shift)
 	segment_mark_slabs(segment_start(segment));
 	units_put(&units, 0, 0);
 	if (segment->mapped < SEGMENT_SIZE)
-		growing = segment;
+		*growing_in(segment->pool) = segment;
 	return false;
 }
 
@@ -156,8 +162,8 @@ static bool take_all(struct segment *segment, struct units *ret)
 	if (n != ret->n)
 		return false;
 	units_take(ret);
-	if (segment == growing)
-		growing = NULL;
+	if (segment == *growing_in(segment->pool))
+		*growing_in(segment->pool) = NULL;
 	return true;
 }
 
@@ -190,12 +196,12 @@ size_t segment_unmap_free(void)
 	return bytes;
 }
 
-/* With the lock: take an unmapped segment of a node; NULL: there is none. */
-static struct segment *take_unmapped(unsigned node)
+/* With the lock: take an unmapped segment of a pool; NULL: there is none. */
+static struct segment *take_unmapped(unsigned pool)
 {
 	struct segment **at = &unmapped, *segment;
 
-	while (*at && (*at)->node != node)
+	while (*at && (*at)->pool != pool)
 		at = &(*at)->next_room;
 	segment = *at;
 	if (segment)
@@ -205,14 +211,14 @@ static struct segment *take_unmapped(unsigned node)
 
 /* Map the units of an unmapped segment again. false: there is none or no memory, or another mapping
  * has its addresses by now; then the segment stays as it is for good. */
-static bool map_again(unsigned node)
+static bool map_again(unsigned pool)
 {
 	struct segment *segment;
 	struct units units;
 	bool done;
 
 	segment_lock();
-	segment = take_unmapped(node);
+	segment = take_unmapped(pool);
 	segment_unlock();
 	if (!segment)
 		return false;
@@ -233,12 +239,12 @@ static bool map_again(unsigned node)
 
 /* Let the newest segment grow, or map the first part of a new one. NULL: it has grown, or there is
  * no memory. */
-static struct segment *map_part(unsigned shift, unsigned node, bool *ret_grown)
+static struct segment *map_part(unsigned shift, unsigned pool, bool *ret_grown)
 {
 	segment_lock();
-	*ret_grown = grow(shift, node);
+	*ret_grown = grow(shift, pool);
 	segment_unlock();
-	return *ret_grown ? NULL : map_segment(end_of_part(units_offset(), shift), node);
+	return *ret_grown ? NULL : map_segment(end_of_part(units_offset(), shift), pool);
 }
 
 void segment_trim_guard(void *start)
@@ -249,15 +255,15 @@ void segment_trim_guard(void *start)
 		os_unmap(start, most);
 }
 
-bool segment_map(unsigned shift, unsigned node)
+bool segment_map(unsigned shift, unsigned pool)
 {
 	struct segment *segment;
 	bool grown = false, unused;
 
-	if (map_again(node))
+	if (map_again(pool))
 		return true;
-	segment = cpu_space_is_short() ? map_part(shift, node, &grown)
-				       : map_segment(SEGMENT_SIZE, node);
+	segment = cpu_space_is_short() ? map_part(shift, pool, &grown)
+				       : map_segment(SEGMENT_SIZE, pool);
 	if (!segment)
 		return grown;
 	segment_lock();

@@ -73,8 +73,11 @@ __extension__ struct slab { /* for C++: a flexible array member */
 	};
 	uint16_t unbacked; /* number of UNBACKED_BYTES below `populated` without memory */
 	uint8_t size_class; /* of the page layer: the size of the descriptor */
-	uint8_t spare;
-	uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
+	uint8_t sealed; /* its addresses are inaccessible (space.c) */
+	union {
+		uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
+		uint32_t layout; /* of a vacant slab (space.h) */
+	};
 	uint64_t map[]; /* ordinary slabs: a bit for each object, 1 is free; then slab_waiting() */
 };
 
@@ -109,7 +112,7 @@ struct segment {
 	struct segment *next_room; /* giants; segments whose units are unmapped */
 	struct segment_room room[UNITS_MAPS];
 	uint32_t node;
-	uint32_t spare;
+	uint32_t pool; /* which slabs its units serve (units.h) */
 	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has, but any slab may get */
 	uint64_t resident[SEGMENT_UNITS / 64]; /* of the free ones: those that hold memory */
 	uint64_t busy[SEGMENT_UNITS / 64]; /* units whose memory a thread returns or populates */

@@ -126,6 +126,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 		return NULL;
 	start = map_large(mapped, align);
 	if (!start) {
+		alloc_failure = ALLOC_FAILURE_SYSTEM;
 		account_give_up(NULL, counted);
 		return NULL;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Returning the memory of free units to the OS.
+ * Returning the memory of free units to the OS, and that of slabs that are about to be freed.
  *
  * A thread returns memory without the lock: it makes the units busy before, and free again
  * afterwards. The child of a fork frees the units that threads of its parent had made busy. The
@@ -132,4 +132,12 @@ size_t segment_decay(uint32_t epoch)
 void segment_trim_metadata(void)
 {
 	metadata_decay(0, true);
+}
+
+void segment_discard(struct slab *slab)
+{
+	if (!slab_held(slab) || !os_discard(slab->base, slab_bytes(slab)))
+		return;
+	__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
 }

@@ -6,12 +6,10 @@
  * takes an aligned range of them, so neighbours that are free are one range without more ado,
  * whatever slabs they were.
  *
- * A search does not scan segments: for each node and map, segments are on lists by the size of
+ * A search does not scan segments: for each pool and map, segments are on lists by the size of
  * their largest range. A search takes the first segment of the first list whose ranges are large
  * enough, so larger ranges stay whole as long as possible, and the lowest range in it.
  */
-#include <slab/stats.h>
-
 #include "pages/units.h"
 #include "base/compiler.h"
 #include "pages/account.h"
@@ -22,9 +20,9 @@
 /* The segments that units_find_begun() looks at. */
 #define BEGUN_TRIES 8u
 
-/* Most machines have only node 0. */
-static SLAB_EARLY struct segment *lists_of_node0[UNITS_MAPS][UNITS_ORDERS];
-static struct segment *lists[SLAB_STATS_MAX_NODES][UNITS_MAPS][UNITS_ORDERS];
+/* Most processes have only pool 0. */
+static SLAB_EARLY struct segment *lists_of_pool0[UNITS_MAPS][UNITS_ORDERS];
+static struct segment *lists[POOLS][UNITS_MAPS][UNITS_ORDERS];
 
 static SLAB_EARLY unsigned busy_units;
 
@@ -154,15 +152,15 @@ static unsigned lowest(const uint64_t *map, unsigned order)
 /* --- lists -------------------------------------------------------------------------------- */
 
 /* The list of segments whose largest range has 1 << order units. */
-static struct segment **list_of(unsigned node, unsigned map, unsigned order)
+static struct segment **list_of(unsigned pool, unsigned map, unsigned order)
 {
-	return node ? &lists[node][map][order] : &lists_of_node0[map][order];
+	return pool ? &lists[pool][map][order] : &lists_of_pool0[map][order];
 }
 
 static void list_add(struct segment *segment, unsigned map)
 {
 	struct segment_room *room = &segment->room[map];
-	struct segment **first = list_of(segment->node, map, room->orders - 1);
+	struct segment **first = list_of(segment->pool, map, room->orders - 1);
 
 	room->prev = NULL;
 	room->next = *first;
@@ -178,7 +176,7 @@ static void list_remove(struct segment *segment, unsigned map)
 	if (room->prev)
 		room->prev->room[map].next = room->next;
 	else
-		*list_of(segment->node, map, room->orders - 1) = room->next;
+		*list_of(segment->pool, map, room->orders - 1) = room->next;
 	if (room->next)
 		room->next->room[map].prev = room->prev;
 }
@@ -228,24 +226,24 @@ struct units units_at(const void *start, unsigned shift)
 }
 
 /* A segment with a range of this order; NULL: there is none. */
-static struct segment *find_segment(unsigned order, unsigned node, unsigned map)
+static struct segment *find_segment(unsigned order, unsigned pool, unsigned map)
 {
 	struct segment *segment = NULL;
 
 	for (; order < UNITS_ORDERS && !segment; order++)
-		segment = *list_of(node, map, order);
+		segment = *list_of(pool, map, order);
 	return segment;
 }
 
-bool segment_has_range(unsigned shift, unsigned node)
+bool segment_has_range(unsigned shift, unsigned pool)
 {
-	return find_segment(shift - SEGMENT_UNIT_SHIFT, node, UNITS_FREE);
+	return find_segment(shift - SEGMENT_UNIT_SHIFT, pool, UNITS_FREE);
 }
 
-bool units_find(unsigned shift, unsigned node, unsigned map, struct units *ret)
+bool units_find(unsigned shift, unsigned pool, unsigned map, struct units *ret)
 {
 	const unsigned order = shift - SEGMENT_UNIT_SHIFT;
-	struct segment *segment = find_segment(order, node, map);
+	struct segment *segment = find_segment(order, pool, map);
 
 	if (segment)
 		*ret = (struct units){
@@ -276,10 +274,10 @@ static unsigned begun_in(const struct segment *segment, unsigned order)
 }
 
 /* Larger resident ranges do not exist: units_find() would have found them. */
-bool units_find_begun(unsigned shift, unsigned node, struct units *ret)
+bool units_find_begun(unsigned shift, unsigned pool, struct units *ret)
 {
 	const unsigned order = shift - SEGMENT_UNIT_SHIFT;
-	struct segment *segment = order ? *list_of(node, UNITS_RESIDENT, order - 1) : NULL;
+	struct segment *segment = order ? *list_of(pool, UNITS_RESIDENT, order - 1) : NULL;
 
 	for (unsigned i = 0; i < BEGUN_TRIES && segment; i++) {
 		const unsigned first = begun_in(segment, order);

@@ -8,6 +8,8 @@
 #ifndef SLAB_PAGES_UNITS_H
 #define SLAB_PAGES_UNITS_H
 
+#include <slab/stats.h>
+
 #include "pages/segment.h"
 
 /* Ranges have 1, 2, 4 … units, at most as many as the largest slab, and are aligned to their
@@ -31,14 +33,29 @@ static inline size_t units_bytes(const struct units *units)
 	return units->n * UNIT_BYTES;
 }
 
+/*
+ * A pool: segments of a node whose units serve the same slabs. One pool of each node serves caches
+ * with SLAB_APART, whose slabs keep their units for ever. Units of the other serve any other slab.
+ */
+#define POOLS (2u * SLAB_STATS_MAX_NODES)
+static inline unsigned pool_of(unsigned node, bool apart)
+{
+	return node + (apart ? SLAB_STATS_MAX_NODES : 0);
+}
+
+static inline unsigned pool_node(unsigned pool)
+{
+	return pool % SLAB_STATS_MAX_NODES;
+}
+
 /* The units of a slab, or of 1 << shift bytes. */
 struct units units_at(const void *start, unsigned shift);
 /* The lowest range of 1 << shift bytes that is free (UNITS_FREE), or free and resident
  * (UNITS_RESIDENT), of a segment that has such ranges, but few that are larger. false: there is
  * none. */
-bool units_find(unsigned shift, unsigned node, unsigned map, struct units *ret);
+bool units_find(unsigned shift, unsigned pool, unsigned map, struct units *ret);
 /* A free range of which the first half is resident, but not all. Looks at a few segments alone. */
-bool units_find_begun(unsigned shift, unsigned node, struct units *ret);
+bool units_find_begun(unsigned shift, unsigned pool, struct units *ret);
 /* The number of units that are resident, and of those from the first one on. */
 unsigned units_resident(const struct units *units);
 unsigned units_leading(const struct units *units);
@@ -56,11 +73,11 @@ void units_lead_to(const struct units *units, struct slab *descriptor);
 
 /* --- address space (segment.c) ----------------------------------------------------------- */
 
-/* Has a segment of the node a free range of 1 << shift bytes? */
-bool segment_has_range(unsigned shift, unsigned node);
-/* Map a segment, without the lock, unless the node has got such a range meanwhile. false and
+/* Has a segment of the pool a free range of 1 << shift bytes? */
+bool segment_has_range(unsigned shift, unsigned pool);
+/* Map a segment, without the lock, unless the pool has got such a range meanwhile. false and
  * ENOMEM. */
-bool segment_map(unsigned shift, unsigned node);
+bool segment_map(unsigned shift, unsigned pool);
 /* Where space is short: unmap the guard in front of a segment's or an arena's head but for its last
  * page. */
 void segment_trim_guard(void *start);

@@ -36,6 +36,7 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "merged", stats->merged);
 	slab_json_number(json, "min_partial", stats->min_partial);
 	slab_json_number(json, "limit", stats->limit);
+	slab_json_number(json, "address_bytes", stats->address_bytes);
 }
 
 static void put_counts(struct slab_json *json, const struct inspect_cache *cache)

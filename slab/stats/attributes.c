@@ -107,6 +107,7 @@ static const struct attribute attributes[] = {
 	 .max = INT64_MAX,
 	 .accepted = "0 for no limit, or a number of bytes, at least one slab",
 	 .least = least_limit},
+	NUMBER(address_bytes),
 	NUMBER(counted),
 	NUMBER(counted_us),
 	NUMBER(rcu_pending),

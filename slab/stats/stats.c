@@ -14,6 +14,7 @@
 #include "core/shard.h"
 #include "debug/debug_cache.h"
 #include "debug/layout.h"
+#include "pages/space.h"
 #include "pages/topology.h"
 #include "percpu/closing.h"
 
@@ -46,6 +47,7 @@ static void put_own(struct slab_stats *stats, const struct slab_cache *cache)
 	stats->slab_bytes = LOAD(cache->account.used);
 	stats->errors = LOAD(cache->errors);
 	stats->limit = LOAD(cache->account.limit);
+	stats->address_bytes = cache->space ? LOAD(cache->space->bytes) : 0;
 	stats->counted = LOAD(cache->count.counted);
 	stats->counted_us = LOAD(cache->count.counted_us);
 }

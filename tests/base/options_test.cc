@@ -92,6 +92,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 {
 	const struct slab_options options = parse({{"SLAB_ENGINE", "mutex"},
 						   {"SLAB_MERGE", "on"},
+						   {"SLAB_TYPES", "apart"},
 						   {"SLAB_FAKE_NODES", "64"},
 						   {"SLAB_CONTROL", "off"},
 						   {"SLAB_RUNTIME_DIR", "/run/here"},
@@ -111,6 +112,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_MUTEX));
 	EXPECT_EQ(options.merge, 1U);
+	EXPECT_EQ(options.apart, 1U);
 	EXPECT_EQ(options.control, 0U);
 	EXPECT_EQ(options.fake_nodes, 64U);
 	EXPECT_EQ(options.debug_abort, 1U);
@@ -143,10 +145,10 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 		  static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "on"}}).control, static_cast<unsigned>(SLAB_CONTROL_ON));
 	for (const char *name :
-	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
-	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_LEAK_CHECK", "SLAB_SAMPLE", "SLAB_PROFILE",
-	      "SLAB_RANDOM", "SLAB_ZERO", "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS",
-	      "SLAB_SYMBOLS", "SLAB_FAIL"})
+	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_TYPES", "SLAB_FAKE_NODES", "SLAB_CONTROL",
+	      "SLAB_RUNTIME_DIR", "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_LEAK_CHECK",
+	      "SLAB_SAMPLE", "SLAB_PROFILE", "SLAB_RANDOM", "SLAB_ZERO", "SLAB_HUGE",
+	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 

@@ -122,7 +122,7 @@ private:
 	{
 		static const std::uint64_t some[] = {
 			SLAB_MERGE,           SLAB_MERGE,      0,
-			SLAB_HWCACHE_ALIGN,   SLAB_NO_MERGE,   SLAB_ZERO,
+			SLAB_HWCACHE_ALIGN,   SLAB_APART,      SLAB_ZERO,
 			SLAB_RECLAIM_ACCOUNT, SLAB_HARDEN_FREE};
 		const std::size_t size = some_size();
 		struct slab_cache_args args = some_args(size);

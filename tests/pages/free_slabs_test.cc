@@ -419,7 +419,7 @@ TEST_F(FreeSlabs, WithoutDecayTimeNoUnitKeepsMemory)
 	char *base = take_populated(16)->base;
 
 	options->decay_ms = 0;
-	segment_discard_at_once(taken_.back());
+	segment_discard(taken_.back());
 	EXPECT_EQ(taken_.back()->populated, 0u);
 	EXPECT_EQ(resident_bytes(base, 1 << 16), 0u);
 	slab_populate(taken_.back(), 1 << 16);

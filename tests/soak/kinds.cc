@@ -51,6 +51,7 @@ const struct kind kinds[] = {
 	{"soak-harden",    FROM_CACHE,   56,      56,      SLAB_NO_MERGE | SLAB_HARDEN_FREE, ANY, 2, 0, 0, 0, false, false, false},
 	{"soak-limit",     FROM_CACHE,   304,     304,     SLAB_NO_MERGE,      ANY,  2,  524288, 0,  0,    false, false, false},
 	{"soak-reserve",   FROM_CACHE,   128,     128,     SLAB_NO_MERGE,      ANY,  2,  0,      48, 0,    false, false, false},
+	{"soak-apart",     FROM_CACHE,   168,     168,     SLAB_APART,         ANY,  3,  0,      0,  0,    false, false, false},
 	{"soak-sampled",   FROM_CACHE,   320,     320,     SLAB_NO_MERGE,      ANY,  1,  0,      0,  0,    false, false, true},
 	{"defined_object", FROM_DEFINED, 184,     184,     0,                  ANY,  3,  0,      0,  0,    false, false, false},
 	{"size-small",     BY_SIZE,      8,       1024,    0,                  ANY,  6,  0,      0,  0,    false, false, false},

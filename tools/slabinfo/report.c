@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_properties(const struct cache *cache)
+static void print_properties(const struct options *options, const struct cache *cache)
 {
+	char text[SIZE_TEXT];
+
 	printf("\nSlabcache: %-15s  Aliases: %2zu Order : %2" PRIu64 " Objects: %" PRIu64 "\n",
 	       cache->name, cache->aliases, cache->order, cache->objects);
 	if (cache->aliases) {
@@ -33,6 +35,9 @@ static void print_properties(const struct cache *cache)
 		puts("** Objects are zeroed on allocation");
 	if (cache->flags & SLAB_HARDEN_FREE)
 		puts("** Frees are checked (SLAB_HARDEN_FREE)");
+	if (cache->flags & SLAB_APART)
+		printf("** No other cache gets its addresses: %s (SLAB_APART)\n",
+		       size_shown(options, text, model_number(cache->json, "address_bytes")));
 	if (cache->flags & SLAB_FAILSLAB)
 		puts("** Allocations may be made to fail (A)");
 	if (cache->has_ctor)
@@ -219,7 +224,7 @@ void view_report(const struct options *options, const struct model *model)
 	for (size_t i = 0; i < model->count; i++) {
 		const struct cache *cache = &model->caches[i];
 
-		print_properties(cache);
+		print_properties(options, cache);
 		print_sizes(cache);
 		print_debugging(cache);
 		print_limits(options, cache);
