@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROUNDS 20000
+#define ROUNDS 3000
 #define OBJECTS 40
 
 struct item {
