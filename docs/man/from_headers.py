@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 BLOCK = re.compile(r"^(/\*(?:(?!\*/).)*\*/)\n((?:(?!/\*|\n)[^\n]*\n)*)", re.M | re.S)
-FUNCTION = re.compile(r"^(?:SLAB_API(?:_HOT)?|static inline) ([\w\s]+?[\s*]+)(\w+[a-z0-9])"
+FUNCTION = re.compile(r"^(?:SLAB_API(?:_HOT|_SITE)?|static inline) ([\w\s]+?[\s*]+)(\w+[a-z0-9])"
                       r"\(((?:[^()]|\([^()]*\))*)\)", re.M)
 DEFINED = re.compile(r"^(?:struct|enum|#define|typedef [^;]*?) (?!SLAB_API)(\w*[A-Za-z0-9])(?= \{|\s|;)", re.M)
 MEMBER = (r"(/\*.*?\*/)|(#define (?:\\\n|[^\n/])*|(?:[^END/#{}]|/(?!\*))+(?:END|(?=\n\})))"

@@ -17,7 +17,7 @@ declared()
 {
 	for header in "$headers"/*.h; do
 		grep -v '^ *#' "$header" | tr '\n' ' ' | sed 's@/\*@\n/*@g; s@\*/@*/\n@g' |
-			grep -v '^/\*' | tr '\n' ' ' | grep -oE 'SLAB_API(_HOT)? [^;(]*\(' || true
+			grep -v '^/\*' | tr '\n' ' ' | grep -oE 'SLAB_API(_HOT|_SITE)? [^;(]*\(' || true
 	done | sed -E 's/.*[ *]([a-z_0-9]+) *\($/\1/' | sort
 }
 
