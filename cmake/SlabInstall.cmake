@@ -6,7 +6,7 @@
 include(CMakePackageConfigHelpers)
 
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
-install(TARGETS slab slab_static EXPORT slab-targets)
+install(TARGETS slab slab_static slab_inspect EXPORT slab-targets)
 slab_install_pkgconfig(cmake/libslab.pc)
 if(SLAB_BUILD_MALLOC)
 	install(TARGETS slab_malloc EXPORT slab-targets)

@@ -254,6 +254,21 @@ static struct area *area_of(const char *arrays)
 	return (struct area *)(uintptr_t)cpu_array(arrays, -1)->spare;
 }
 
+bool cpu_areas_have(const char *start, size_t bytes)
+{
+	const size_t before = (size_t)rows_before() << CPU_ROW_SHIFT;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (const struct area *area = __atomic_load_n(&kinds[i].first, __ATOMIC_ACQUIRE);
+		     area; area = __atomic_load_n(&area->next, __ATOMIC_ACQUIRE)) {
+			const uintptr_t into = (uintptr_t)start - (uintptr_t)(area->row0 - before);
+
+			if (into < area_bytes() && bytes <= area_bytes() - into)
+				return true;
+		}
+	return false;
+}
+
 bool cpu_arrays_are_long(const char *arrays)
 {
 	return area_of(arrays)->is_long;

@@ -130,6 +130,9 @@ char *cpu_arrays_none(void);
 extern unsigned cpu_area_count;
 #define CPU_AREA_ROWS_BEFORE 2u
 
+/* Do these bytes lie in an area? */
+bool cpu_areas_have(const char *start, size_t bytes);
+
 static inline uint64_t cpu_area_bytes(unsigned areas, unsigned cpus)
 {
 	return (uint64_t)areas * (cpus + CPU_AREA_ROWS_BEFORE) << CPU_ROW_SHIFT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspecting a process from outside: libslab reads the caches of a process from its memory, without
- * its help. slabinfo does so for a process that hangs, that is stopped, or that left a core file.
- * The control socket answers with the same code, from the process's own memory.
+ * libslab_inspect: a library that reads the caches of a process from its memory, without its help, also
+ * of one that hangs, that is stopped, or that left a core file. Programs link it with -lslab_inspect;
+ * it needs no libslab.so, but is of the same build as that of the process.
  *
  * The caller provides a function that reads memory, and the address of the process's *root*, the
- * table from which libslab finds everything else. libslab takes no lock and stops no thread of the
+ * table from which the library finds everything else. It takes no lock and stops no thread of the
  * process. Changes during the inspection may or may not be in the answer; in a busy process,
  * numbers that belong together may differ by such changes.
  *
@@ -53,7 +53,7 @@ struct slab_reader {
 			        file: ages are then relative to the last recorded operation */
 };
 
-/* A JSON document, as the control socket sends it (docs/control.md). */
+/* A JSON document (docs/answers.md). */
 struct slab_answer {
 	char *text; /* length bytes, ending in a newline, and a zero byte after them */
 	size_t length;
@@ -61,10 +61,10 @@ struct slab_answer {
 };
 
 /*
- * slab_inspect: answer a request of the control protocol from memory.
+ * slab_inspect: answer a request from memory.
  *
  * @root     address of the root
- * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME", "traces
+ * @request  "ping", "stats", "slabs NAME", "traces
  *           allocated|freed SINCE NAME", "profile", "objects [NAME]", "regions", or "validate
  *           NAME", which needs a process that stands still, or a core file: `problems` is the
  *           number of problems found, and `reports` has the text of each

@@ -39,6 +39,7 @@ static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
 static const struct word control_words[] = {
 	{"auto", SLAB_CONTROL_AUTO},
 	{"on", SLAB_CONTROL_ON},
+	{"full", SLAB_CONTROL_FULL},
 	{"off", SLAB_CONTROL_OFF},
 	{NULL, 0},
 };
@@ -281,8 +282,9 @@ static const struct {
 	  "pretend to have this number of NUMA nodes, for tests"},
 	 parse_fake_nodes,
 	 FORM_NUMBER},
-	{{"SLAB_CONTROL", "auto, on, off, signal:N", "auto; off with libslab_malloc.so",
+	{{"SLAB_CONTROL", "auto, on, full, off, signal:N", "auto; off with libslab_malloc.so",
 	  "the control socket that slabinfo talks to; on: from the first slab_malloc() on; "
+	  "full: so, and any client may make allocations fail; "
 	  "signal:N: from signal number N on"},
 	 parse_control,
 	 FORM_TEXT},

@@ -22,7 +22,7 @@ enum slab_engine_choice {
 };
 
 /* AUTO: not before the process is large or creates a cache (control/server.h). */
-enum slab_control { SLAB_CONTROL_OFF, SLAB_CONTROL_AUTO, SLAB_CONTROL_ON };
+enum slab_control { SLAB_CONTROL_OFF, SLAB_CONTROL_AUTO, SLAB_CONTROL_ON, SLAB_CONTROL_FULL };
 
 /* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
 #define SLAB_RUNTIME_DIR_MAX 80
@@ -48,7 +48,7 @@ struct slab_options {
 	unsigned apart; /* every cache behaves as with SLAB_APART */
 	unsigned fake_nodes; /* 0: the machine's own nodes */
 	unsigned control; /* enum slab_control */
-	bool control_is_set; /* SLAB_CONTROL is auto, on or off */
+	bool control_is_set; /* SLAB_CONTROL is auto, on, full or off */
 	int control_signal;  /* the signal that opens the control socket; 0: none */
 	unsigned debug_abort;
 	unsigned leak_check; /* report leaks when the process exits */

@@ -18,7 +18,7 @@
 #include "base/cancel.h"
 #include "base/note.h"
 #include "cache/create_args.h"
-#include "cache/handles.h"
+#include "core/handles.h"
 #include "cache/merge.h"
 #include "cache/nofail.h"
 #include "cache/spaces.h"

@@ -21,7 +21,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "cache/create.h"
-#include "cache/handles.h"
+#include "core/handles.h"
 #include "cache/merge.h"
 #include "cache/spaces.h"
 #include "debug/debug_cache.h"

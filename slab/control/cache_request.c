@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* How requests of the control socket find and pin the cache that they name. */
+/* How requests of the control socket find and pin the cache that they name, and what their client may. */
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"
+#include "base/options.h"
 #include "core/registry.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 #include <stdint.h>
 #include <string.h>
+
+static bool peer_has_rights; /* the serving thread alone uses it */
+
+void control_set_rights(bool has_rights)
+{
+	peer_has_rights = has_rights;
+}
+
+bool control_may_harm(void)
+{
+	return peer_has_rights || slab_options()->control == SLAB_CONTROL_FULL;
+}
 
 struct slab_cache *control_find(struct slab_json *reply, const char *name)
 {

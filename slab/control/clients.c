@@ -2,7 +2,8 @@
 /*
  * The clients of the control socket.
  *
- * A client sends one line and receives one line; then the server closes the connection. No step
+ * A client sends one line and receives one line; then the server closes the connection, unless the client
+ * reads memory. No step
  * blocks the server. A slow client only occupies its slot, and loses it after ten idle seconds. If
  * all slots are in use and a new client comes, the client that was idle longest loses its slot
  * after one second; until then the new client waits in the listener's queue.
@@ -11,16 +12,16 @@
 #include "control/clients.h"
 #include "control/server.h"
 #include "pages/os.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_REQUEST 4096
-#define MAX_REPLIES ((size_t)64 << 20) /* the most bytes of answers that clients have not read */
 #define IDLE_MS 10000
 #define GRACE_MS 1000 /* a client that was idle for less is not dropped for another one */
 
@@ -93,18 +94,19 @@ static struct client *find_slot(void)
 	return oldest->progress + GRACE_MS > control_now() ? NULL : oldest;
 }
 
-/* Serve only processes of the same user and of root. */
-static bool is_allowed(int fd)
+/* Serve root, and the same user unless the program forbids its user to look into it. */
+static bool is_allowed(int fd, bool *ret_root)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return false;
-	return peer.uid == geteuid() || peer.uid == 0;
+	*ret_root = peer.uid == 0;
+	return *ret_root || (peer.uid == geteuid() && prctl(PR_GET_DUMPABLE) == 1);
 }
 
-static void add_client(struct client *client, int fd)
+static void add_client(struct client *client, int fd, bool is_root)
 {
 	unsigned tag = (unsigned)(client - control_server.client);
 
@@ -117,6 +119,7 @@ static void add_client(struct client *client, int fd)
 		return;
 	}
 	client->used = true;
+	client->is_root = is_root;
 	client->progress = control_now();
 	control_server.clients++;
 	control_update_timer();
@@ -125,18 +128,28 @@ static void add_client(struct client *client, int fd)
 void control_accept(void)
 {
 	struct client *slot = find_slot();
+	bool is_root;
 	int fd =
 		slot ? accept4(control_server.listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
 		     : -1;
 
-	if (fd >= 0 && is_allowed(fd) && requests_ready()) {
-		add_client(slot, fd);
+	if (fd >= 0 && is_allowed(fd, &is_root) && requests_ready()) {
+		add_client(slot, fd, is_root);
 	} else if (fd >= 0) {
 		close(fd);
 	} else if (!slot || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)) {
 		mute(true);
 		control_update_timer();
 	}
+}
+
+/* The answer was sent: another request may come. */
+static void await_request(struct client *client)
+{
+	client->received = client->sent = client->reply.len = 0;
+	client->reply.comma = false;
+	watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLIN,
+		  (unsigned)(client - control_server.client));
 }
 
 static void send_reply(struct client *client)
@@ -160,35 +173,10 @@ static void send_reply(struct client *client)
 	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
 		watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLOUT,
 			  (unsigned)(client - control_server.client));
+	else if (client->stays && client->sent == reply->len && !reply->failed)
+		await_request(client);
 	else
 		drop_client(client);
-}
-
-/* Of the clients with an unread answer, except `except`, the one that was idle longest. *ret_bytes:
- * the bytes of all answers. */
-static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
-{
-	struct client *oldest = NULL;
-
-	*ret_bytes = 0;
-	for (struct client *client = control_server.client;
-	     client < control_server.client + MAX_CLIENTS; client++) {
-		*ret_bytes += client->reply.capacity;
-		if (client != except && client->reply.capacity &&
-		    (!oldest || client->progress < oldest->progress))
-			oldest = client;
-	}
-	return oldest;
-}
-
-/* Drop clients that do not read their answers, so that answers do not fill the memory. */
-static void make_room(const struct client *client)
-{
-	struct client *oldest;
-	size_t bytes;
-
-	while ((oldest = oldest_reply(client, &bytes)) && bytes > MAX_REPLIES)
-		drop_client(oldest);
 }
 
 /* Answer a request line of `len` bytes; there is room for a zero behind it. */
@@ -199,9 +187,8 @@ static void answer_line(struct client *client, char *line, size_t len)
 		slab_control_refuse(&client->reply, "a request has no zero bytes");
 	} else {
 		line[strcspn(line, "\r")] = '\0';
-		slab_control_answer(&client->reply, line);
+		client->stays = slab_control_answer(&client->reply, line, client->is_root);
 	}
-	make_room(client);
 	send_reply(client);
 	control_update_timer(); /* the request may have started counting or sampling */
 }

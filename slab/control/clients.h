@@ -17,7 +17,7 @@
 #include <sys/un.h>
 
 #include "base/descriptors.h"
-#include "stats/json.h"
+#include "control/json.h"
 
 #define MAX_CLIENTS 64
 
@@ -40,6 +40,8 @@ extern uint32_t control_wakes;
 
 struct client {
 	bool used;
+	bool is_root;
+	bool stays; /* it may send another request after this answer */
 	struct descriptor socket;
 	uint64_t progress; /* when it last sent or received data, ms */
 	size_t received;

@@ -2,8 +2,8 @@
 /*
  * Requests of the control socket: protocol version 2, docs/control.md.
  *
- * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object on one line. A
- * command that acts on a cache pins it (core/pin.h), so that the cache is not destroyed meanwhile
+ * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object on one line, behind
+ * which that of "read" has bytes. A command that acts on a cache pins it (core/pin.h), so that the cache is not destroyed meanwhile
  * and no other thread has to wait for a lock.
  */
 #define _GNU_SOURCE
@@ -11,36 +11,32 @@
 #include "control/cache_request.h"
 #include "control/server.h"
 #include "core/registry.h"
-#include "inspect/process.h"
+#include "core/root.h"
 #include "memory/defrag.h"
-#include "report/symbol.h"
-#include "report/track.h"
-#include "stats/answer.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 #include <errno.h>
-#include <slab/inspect.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char accepted[] =
-	"ping, stats, shrink NAME, validate NAME, debug FLAGS NAME, "
-	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
-	"fail SPEC, profile [BYTES], set ATTRIBUTE VALUE NAME, reset NAME, trim, count US, "
-	"objects [NAME], regions";
+	"ping, read ADDRESS SIZE STRIDE COUNT, shrink NAME, validate NAME, debug FLAGS NAME, mark, "
+	"sample N NAME, fail SPEC, profile BYTES, set ATTRIBUTE VALUE NAME, reset NAME, trim, "
+	"count US";
 
-/* Requests that only read are answered as for any other process, through a reader. */
-static void answer_inspection(struct slab_json *reply, const char *request)
+static void answer_ping(struct slab_json *reply, const char *rest)
 {
-	struct slab_reader self = inspect_self;
-	int error;
-
-	self.pid = getpid();
-	self.command = program_invocation_short_name;
-	self.now_ms = track_now();
-	error = inspect_answer(&self, (uintptr_t)&slab_root, symbol_locate, request, reply);
-	if (error == -ENOMEM)
-		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
+	if (*rest) {
+		slab_control_refuse(reply, "ping takes no \"%.64s\"", rest);
+		return;
+	}
+	control_begin(reply, true);
+	slab_json_number(reply, "pid", (uint64_t)getpid());
+	slab_json_string(reply, "command", program_invocation_short_name);
+	slab_json_string(reply, "version", SLAB_VERSION);
+	slab_json_bool(reply, "has_caches", __atomic_load_n(&registry_count, __ATOMIC_RELAXED));
+	slab_json_number(reply, "root", (uintptr_t)&slab_root);
+	control_end(reply);
 }
 
 static long validate(struct slab_cache *cache, void *ret_problems)
@@ -98,16 +94,22 @@ static void answer_validate(struct slab_json *reply, const char *rest)
 	answer_count(reply, "validate", rest, validate, "problems");
 }
 
-/* The commands that act; is_inspection() has those that only read. */
 static const struct {
 	const char *word;
 	void (*answer)(struct slab_json *reply, const char *rest);
 } commands[] = {
-	{"shrink", answer_shrink},           {"validate", answer_validate},
-	{"debug", control_answer_debug},     {"mark", control_answer_mark},
-	{"sample", control_answer_sample},   {"fail", control_answer_fail},
-	{"set", control_answer_set},         {"reset", control_answer_reset},
-	{"trim", control_answer_trim},       {"count", control_answer_count},
+	{"ping", answer_ping},
+	{"read", control_answer_read},
+	{"shrink", answer_shrink},
+	{"validate", answer_validate},
+	{"debug", control_answer_debug},
+	{"mark", control_answer_mark},
+	{"sample", control_answer_sample},
+	{"fail", control_answer_fail},
+	{"set", control_answer_set},
+	{"reset", control_answer_reset},
+	{"trim", control_answer_trim},
+	{"count", control_answer_count},
 	{"profile", control_answer_profile},
 };
 
@@ -135,35 +137,15 @@ static void answer_command(struct slab_json *reply, const char *command)
 			    accepted);
 }
 
-/* Is the command one of those that only read? */
-static bool is_inspection(const char *command)
-{
-	static const struct {
-		const char *word;
-		bool takes_words;
-	} reads[] = {
-		{"ping", false},  {"stats", false},  {"profile", false}, {"slabs", true},
-		{"traces", true}, {"objects", true}, {"regions", false},
-	};
-
-	for (unsigned i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
-		const char *rest = after_word(command, reads[i].word);
-
-		if (rest && (reads[i].takes_words || !*rest))
-			return true;
-	}
-	return false;
-}
-
-void slab_control_answer(struct slab_json *reply, const char *request)
+bool slab_control_answer(struct slab_json *reply, const char *request, bool has_rights)
 {
 	const char *command = after_word(request, "slab/2");
 
-	if (!command)
+	control_set_rights(has_rights);
+	if (command)
+		answer_command(reply, command);
+	else
 		slab_control_refuse(reply, "a request is one line, \"slab/2\" and one of %s",
 				    accepted);
-	else if (is_inspection(command))
-		answer_inspection(reply, command);
-	else
-		answer_command(reply, command);
+	return command && after_word(command, "read");
 }

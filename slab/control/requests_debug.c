@@ -17,7 +17,7 @@
 #include "core/cache.h"
 #include "core/init.h"
 #include "report/track.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 /* --- debug flags --------------------------------------------------------------------- */
 
@@ -132,6 +132,11 @@ void control_answer_fail(struct slab_json *reply, const char *rest)
 {
 	bool off = strcmp(rest, "-") == 0;
 
+	if (!control_may_harm()) {
+		slab_control_refuse(reply, "only root may make allocations fail, or any client "
+					   "with SLAB_CONTROL=full");
+		return;
+	}
 	if (!*rest || slab_set_fail(off ? NULL : rest) != 0) {
 		slab_control_refuse(reply,
 				    "\"%.64s\" says no failures; accepted: a comma list of "

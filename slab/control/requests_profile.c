@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "control/cache_request.h"
 #include "report/profile.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 void control_answer_profile(struct slab_json *reply, const char *rest)
 {

@@ -18,7 +18,7 @@
 #include "core/count.h"
 #include "memory/decay.h"
 #include "stats/attributes.h"
-#include "stats/reply.h"
+#include "control/reply.h"
 
 #define COUNT_US_MIN 100L
 #define COUNT_US_MAX 3600000000L
@@ -41,6 +41,7 @@ static void take_word(const char **rest, char word[WORD_TEXT])
 struct set_errand {
 	const char *attribute;
 	uint64_t value, before, after, least;
+	bool harms; /* and the client may not */
 	int error;
 };
 
@@ -49,6 +50,10 @@ static long set(struct slab_cache *cache, void *arg)
 	struct set_errand *errand = arg;
 
 	errand->least = attribute_least(cache, errand->attribute);
+	errand->harms = strcmp(errand->attribute, "limit") == 0 && errand->value &&
+			errand->value < cache->account.used && !control_may_harm();
+	if (errand->harms)
+		return 0;
 	errand->error = slab_stat_read(cache, errand->attribute, &errand->before);
 	if (!errand->error)
 		errand->error = slab_stat_write(cache, errand->attribute, errand->value);
@@ -103,6 +108,12 @@ void control_answer_set(struct slab_json *reply, const char *rest)
 		return;
 	else if (!is_known)
 		refuse_attribute(reply, attribute, errand.error == -EACCES);
+	else if (errand.harms)
+		slab_control_refuse(reply,
+				    "the cache has more bytes than %s: only root may make "
+				    "its allocations fail, or any client with "
+				    "SLAB_CONTROL=full",
+				    value);
 	else if (errand.error && errand.value < errand.least)
 		slab_control_refuse(reply,
 				    "%s of this cache cannot be %s; accepted: 0 for no limit, "

@@ -6,6 +6,8 @@
 #ifndef SLAB_CONTROL_SERVER_H
 #define SLAB_CONTROL_SERVER_H
 
+#include <stdbool.h>
+
 struct slab_json;
 
 /*
@@ -42,8 +44,9 @@ void slab_control_watch_exit(void);
 void slab_control_after_fork_child(void);
 
 /*
- * slab_control_answer: write the answer to one request line into an empty document.
+ * slab_control_answer: write the answer to one request line into an empty document. has_rights: the
+ * client is root. true: the client may send another request.
  */
-void slab_control_answer(struct slab_json *reply, const char *request);
+bool slab_control_answer(struct slab_json *reply, const char *request, bool has_rights);
 
 #endif /* SLAB_CONTROL_SERVER_H */

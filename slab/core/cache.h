@@ -132,7 +132,7 @@ struct slab_order {
 #define SMALL_UP_TO_LARGE ((size_t)4)
 
 /* A cache. Each room that writes members has a group of its own, in the order of the rooms. Other
- * processes read some members (inspect/root.h). */
+ * processes read some members (core/root.h). */
 __extension__ struct slab_cache { /* for C++: a flexible array member */
 	/* The fast paths read these members, each the pointer of an engine's section. core/gate.c and
 	 * percpu/closing.c change them under flush_lock; cpu_arrays_none() sends every call to the slow

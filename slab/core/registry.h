@@ -33,7 +33,7 @@ void registry_remove(struct slab_cache *cache);
 void registry_write_begin(void);
 void registry_write_end(void);
 /* Is this the handle of a cache? The caller holds registry_lock. The handle of a destroyed cache
- * stays readable and has no magic until another cache reuses it (cache/handles.c). */
+ * stays readable and has no magic until another cache reuses it (handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);
 
 /* --- pins -------------------------------------------------------------------------------- */

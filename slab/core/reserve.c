@@ -4,6 +4,7 @@
  * because that needs higher rooms.
  */
 #include "core/reserve.h"
+#include "base/range.h"
 #include "core/cache.h"
 #include "core/gate.h"
 #include "pages/os.h"
@@ -103,6 +104,13 @@ bool reserve_holds(struct slab_cache *cache, const void *obj)
 static size_t bytes_for(size_t objects)
 {
 	return sizeof(struct cache_reserve) + objects * sizeof(void *);
+}
+
+bool reserve_has(const struct slab_cache *cache, const char *start, size_t bytes)
+{
+	const struct cache_reserve *reserve = __atomic_load_n(&cache->reserve, __ATOMIC_RELAXED);
+
+	return reserve && range_has(reserve, bytes_for(room(cache)), start, bytes);
 }
 
 bool reserve_map(struct slab_cache *cache)

@@ -51,6 +51,8 @@ void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t 
 bool reserve_is_short(const struct slab_cache *cache);
 /* Is the object in the reserve? */
 bool reserve_holds(struct slab_cache *cache, const void *obj);
+/* Do these bytes lie in the store? */
+bool reserve_has(const struct slab_cache *cache, const char *start, size_t bytes);
 /* A fork holds the reserve's lock. */
 void reserve_lock(struct slab_cache *cache);
 void reserve_unlock(struct slab_cache *cache);

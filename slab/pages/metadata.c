@@ -21,6 +21,7 @@
 
 #include "pages/metadata.h"
 #include "base/compiler.h"
+#include "base/range.h"
 #include "base/round.h"
 #include "base/signals.h"
 #include "pages/account.h"
@@ -489,6 +490,19 @@ void metadata_decay(uint32_t epoch, bool all)
 			while (return_next(&walk))
 				;
 	}
+}
+
+bool metadata_has_range(const char *start, size_t bytes)
+{
+	bool found = false;
+
+	segment_lock();
+	for (unsigned node = 0; node < topology_nodes(); node++)
+		for (const struct arena *arena = metadata_arenas[node]; arena && !found;
+		     arena = arena->next)
+			found = range_has(arena, arena->mapped - SEGMENT_HEAD_OFFSET, start, bytes);
+	segment_unlock();
+	return found;
 }
 
 /* libslab may not have started, so the number of nodes may be unknown. */

@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The interface of libslab.so is what the headers declare with SLAB_API, no
+# The interface of a library is what its headers declare with SLAB_API, no
 # more and no less. Three lists must be equal: the functions of the headers,
 # those of the version script, and the symbols of the library.
-# usage: check.sh LIBRARY MAP HEADER-FOLDER SONAME NODE
+# usage: check.sh LIBRARY MAP SONAME NODE HEADER…
 set -eu
 export LC_ALL=C
 
-library=$1 map=$2 headers=$3 soname=$4 node=$5
+library=$1 map=$2 soname=$3 node=$4
+shift 4
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # Declarations may span lines, and a comment may mention SLAB_API.
 declared()
 {
-	for header in "$headers"/*.h; do
+	for header; do
 		grep -v '^ *#' "$header" | tr '\n' ' ' | sed 's@/\*@\n/*@g; s@\*/@*/\n@g' |
 			grep -v '^/\*' | tr '\n' ' ' | grep -oE 'SLAB_API(_HOT|_SITE)? [^;(]*\(' || true
 	done | sed -E 's/.*[ *]([a-z_0-9]+) *\($/\1/' | sort
@@ -41,7 +42,7 @@ same()
 	fi
 }
 
-declared >"$tmp/declared"
+declared "$@" >"$tmp/declared"
 mapped >"$tmp/mapped"
 exported >"$tmp/exported"
 same declared mapped "the headers" "$map"

@@ -34,7 +34,7 @@
 
 extern "C" {
 #include "control/server.h"
-#include "stats/json.h"
+#include "control/json.h"
 }
 
 using namespace slab_test;
@@ -166,7 +166,7 @@ TEST_F(StressTest, BesideTrimming)
 	add_helper([] {
 		struct slab_json reply = {};
 
-		slab_control_answer(&reply, "slab/2 trim");
+		slab_control_answer(&reply, "slab/2 trim", true);
 		slab_json_end(&reply);
 		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":2,\"ok\":true,", 20), 0);
 		slab_json_free(&reply);

@@ -3,6 +3,7 @@
  * The control socket's commands about debugging, on a live server: debug flags, call
  * sites, marks, sampling with its timer, fault injection.
  */
+#include "../support/looks.h"
 #include "../support/server.h"
 
 using namespace slab_test;
@@ -21,7 +22,7 @@ protected:
 	/* The error message with which a request is refused. */
 	std::string refusal(const server &process, const std::string &words) const
 	{
-		const std::string answer = ask(socket_of(process), "slab/2 " + words + "\n");
+		const std::string answer = answer_of(socket_of(process), words);
 		json parsed(json_tokener_parse(answer.c_str()));
 
 		EXPECT_FALSE(json_object_get_boolean(member(parsed.get(), "ok"))) << words;
@@ -247,7 +248,7 @@ TEST_F(ControlDebugTest, TheLastMarkIsRemembered)
 
 TEST_F(ControlDebugTest, PathsMayHaveAnyCharacters)
 {
-	const std::string program = dir.path() + "/sörver \"\\ \xff";
+	const std::string program = dir.path() + "/sörver \"\\ ÿ";
 	const std::string copy = "cp " CONTROL_SERVER " '" + program + "'";
 
 	ASSERT_EQ(std::system(copy.c_str()), 0);
@@ -419,10 +420,9 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneErrorMessage)
 			       "probability=PERCENT, interval=N, times=N, cache=NAME, and - for "
 			       "none"},
 		{"dance",
-		 "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
-		 "validate NAME, debug FLAGS NAME, traces allocated|freed SINCE NAME, "
-		 "slabs NAME, mark, sample N NAME, fail SPEC, profile [BYTES], set ATTRIBUTE "
-		 "VALUE NAME, reset NAME, trim, count US, objects [NAME], regions"},
+		 "request \"dance\" is not known; accepted: ping, read ADDRESS SIZE STRIDE "
+		 "COUNT, shrink NAME, validate NAME, debug FLAGS NAME, mark, sample N NAME, fail "
+		 "SPEC, profile BYTES, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US"},
 		{"profile often", "\"often\" is not a number of bytes between samples; accepted: 0 "
 				  "for off, or a number, also in K, M, G, KiB, MiB or GiB"},
 	};

@@ -131,11 +131,8 @@ private:
 	{
 		static const char *const attributes[] = {
 			"min_partial", "limit", "sample", "alloc_slab", "objects", "name", ""};
-		static const char *const plain[] = {"ping", "stats",   "mark",
-						    "trim", "objects", "regions"};
-		static const char *const on_cache[] = {"shrink", "validate", "reset", "slabs",
-						       "objects"};
-		static const char *const kinds[] = {"allocated", "freed", "lost"};
+		static const char *const plain[] = {"ping", "mark", "trim"};
+		static const char *const on_cache[] = {"shrink", "validate", "reset"};
 
 		switch (below(12)) {
 		case 0:
@@ -148,7 +145,8 @@ private:
 		case 5:
 			return "debug " + debug_flags() + " " + name();
 		case 6:
-			return "traces " + one_of(kinds) + " " + number() + " " + name();
+			return "read " + number() + " " + number() + " " + number() + " " +
+			       number();
 		case 7:
 			return "sample " + number() + " " + name();
 		case 8:

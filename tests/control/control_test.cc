@@ -3,6 +3,7 @@
  * The control socket: the protocol, and everything a client may do wrong. The
  * server under test is a process of its own, which must survive all of it.
  */
+#include "../support/looks.h"
 #include "../support/server.h"
 
 #include <random>
@@ -43,7 +44,7 @@ TEST_F(ControlTest, PingShowsTheProcess)
 TEST_F(ControlTest, StatsCarryTheProcess)
 {
 	server process;
-	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/2 stats\n").c_str()));
+	json document(json_tokener_parse(look_text(process.pid(), "stats").c_str()));
 	struct json_object *about = member(document.get(), "process");
 
 	EXPECT_EQ(number(about, "pid"), static_cast<std::uint64_t>(process.pid()));
@@ -59,7 +60,7 @@ TEST_F(ControlTest, StatsCarryTheProcess)
 TEST_F(ControlTest, StatsCarryEveryCache)
 {
 	server process;
-	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/2 stats\n").c_str()));
+	json document(json_tokener_parse(look_text(process.pid(), "stats").c_str()));
 	struct json_object *entry = find_cache(document.get(), "entry");
 
 	EXPECT_EQ(number(entry, "object_size"), 712U);
@@ -285,8 +286,8 @@ TEST_F(ControlTest, AChildHasASocketOfItsOwnOnceItNeedsOne)
 	EXPECT_EQ(after, 1);
 	EXPECT_TRUE(alive(process.pid()));
 	EXPECT_TRUE(alive(child));
-	EXPECT_TRUE(contains(ask(dir.socket(child), "slab/2 stats\n"), "of_the_child"));
-	EXPECT_FALSE(contains(ask(dir.socket(process.pid()), "slab/2 stats\n"), "of_the_child"));
+	EXPECT_TRUE(contains(look_text(child, "stats"), "of_the_child"));
+	EXPECT_FALSE(contains(look_text(process.pid(), "stats"), "of_the_child"));
 	EXPECT_EQ(process.wait(), 0);
 	EXPECT_FALSE(exists(dir.socket(child)));
 }
@@ -315,7 +316,7 @@ TEST_F(ControlTest, ALoopNeedsNoThread)
 	EXPECT_GE(process.control_fd(), 0);
 	EXPECT_EQ(find_thread(process.pid(), "slab-control"), "");
 	EXPECT_TRUE(alive(process.pid()));
-	EXPECT_TRUE(contains(ask(dir.socket(process.pid()), "slab/2 stats\n"), "\"entry\""));
+	EXPECT_TRUE(contains(look_text(process.pid(), "stats"), "\"entry\""));
 	EXPECT_EQ(process.wait(), 0);
 }
 

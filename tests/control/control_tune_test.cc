@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tuning a process from outside: set, reset, trim and count over the socket. */
+#include "../support/looks.h"
 #include "../support/server.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class TuneTest : public testing::Test
 protected:
 	std::string request(const std::string &words)
 	{
-		return ask(dir.socket(process.pid()), "slab/2 " + words + "\n");
+		return answer_of(dir.socket(process.pid()), words);
 	}
 
 	std::uint64_t stat(const std::string &name, const std::string &key)

@@ -20,7 +20,7 @@
 #include "../support/objects.h"
 
 extern "C" {
-#include "inspect/root.h"
+#include "core/root.h"
 #include "report/track.h"
 }
 

@@ -19,7 +19,7 @@
 extern "C" {
 #include "control/server.h"
 #include "pages/segment.h"
-#include "stats/json.h"
+#include "control/json.h"
 }
 
 using namespace slab_test;
@@ -405,7 +405,7 @@ std::string answer(const std::string &request)
 {
 	struct slab_json reply = {};
 
-	slab_control_answer(&reply, request.c_str());
+	slab_control_answer(&reply, request.c_str(), true);
 	const std::string text(reply.text, reply.len);
 
 	slab_json_free(&reply);

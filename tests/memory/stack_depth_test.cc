@@ -15,7 +15,6 @@
 
 #include <gtest/gtest.h>
 #include <slab/debug.h>
-#include <slab/inspect.h>
 #include <slab/malloc.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
@@ -26,7 +25,6 @@
 #include "../support/without_thread.h"
 
 extern "C" {
-#include "inspect/root.h"
 #include "memory/maintain.h"
 #include "pages/idle.h"
 }
@@ -221,30 +219,6 @@ TEST_F(StackDepthTest, OfCachesWithAndWithoutDebugFlags)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-int read_own(void *, std::uint64_t address, std::size_t bytes, std::size_t stride,
-	     std::size_t count, void *to)
-{
-	for (std::size_t i = 0; i < count; i++)
-		std::memcpy(static_cast<char *>(to) + i * bytes,
-			    reinterpret_cast<const char *>(address + i * stride), bytes);
-	return 0;
-}
-
-/* What another program would read, of this process. */
-void inspect(const char *request)
-{
-	struct slab_reader reader = {};
-	struct slab_answer answer = {};
-
-	reader.struct_size = sizeof(reader);
-	reader.read = read_own;
-	EXPECT_EQ(slab_inspect(&reader, reinterpret_cast<std::uint64_t>(&slab_root), request,
-			       &answer),
-		  0)
-		<< (answer.text ? answer.text : "");
-	slab_answer_free(&answer);
-}
-
 struct function {
 	const char *name;
 	void (*call)(struct slab_cache *cache);
@@ -297,14 +271,6 @@ INSTANTIATE_TEST_SUITE_P(
 						   nullptr),
 					   -ENODATA);
 			 }},
-		function{"InspectStats", [](struct slab_cache *) { inspect("stats"); }},
-		function{"InspectSlabs", [](struct slab_cache *) { inspect("slabs depth"); }},
-		function{"InspectTraces",
-			 [](struct slab_cache *) { inspect("traces allocated 0 depth"); }},
-		function{"InspectObjects", [](struct slab_cache *) { inspect("objects"); }},
-		function{"InspectRegions", [](struct slab_cache *) { inspect("regions"); }},
-		function{"InspectProfile", [](struct slab_cache *) { inspect("profile"); }},
-		function{"InspectValidate", [](struct slab_cache *) { inspect("validate depth"); }},
 		function{"Debug",
 			 [](struct slab_cache *cache) {
 				 EXPECT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE), 0);

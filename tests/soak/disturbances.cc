@@ -27,7 +27,7 @@
 extern "C" {
 #include "inject.h"
 #include "control/server.h"
-#include "stats/json.h"
+#include "control/json.h"
 }
 
 namespace soak
@@ -136,11 +136,11 @@ void count(struct conductor *c)
 /* What slabinfo asks for. */
 void answer(struct conductor *c)
 {
-	static const char *const requests[] = {"slab/2 stats", "slab/2 trim", "slab/2 ping"};
+	static const char *const requests[] = {"slab/2 trim", "slab/2 ping"};
 	struct slab_json reply = {};
-	const char *request = requests[c->random.below(3)];
+	const char *request = requests[c->random.below(2)];
 
-	slab_control_answer(&reply, request);
+	slab_control_answer(&reply, request, true);
 	slab_json_end(&reply);
 	if (!shortages && reply.text &&
 	    std::strncmp(reply.text, "{\"slab\":2,\"ok\":true", 19) != 0)

@@ -117,15 +117,6 @@ inline struct json_object *find_cache(struct json_object *document, const std::s
 	return nullptr;
 }
 
-/* What is answered to a request, as JSON; it must be true that it is "ok". */
-inline json query_json(const std::string &path, const std::string &request)
-{
-	json answer(json_tokener_parse(ask(path, "slab/2 " + request + "\n").c_str()));
-
-	EXPECT_TRUE(json_object_get_boolean(member(answer.get(), "ok"))) << request;
-	return answer;
-}
-
 inline std::string text(struct json_object *object, const std::string &key)
 {
 	const char *value = json_object_get_string(member(object, key));

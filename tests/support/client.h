@@ -100,6 +100,16 @@ public:
 		shutdown(fd_, SHUT_WR);
 	}
 
+	/* This number of bytes, or what comes until the server closes. */
+	std::string receive(std::size_t size)
+	{
+		std::string text(size, '\0');
+		const ssize_t n = recv(fd_, text.data(), size, MSG_WAITALL);
+
+		text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+		return text;
+	}
+
 	/* What comes until the server closes. It may have much to do for others before, on a
 	 * busy machine, but it is never silent for so long. */
 	std::string answer()
@@ -129,6 +139,17 @@ inline std::string ask(const std::string &path, const std::string &request)
 
 	EXPECT_TRUE(asking.connected()) << path << ": " << std::strerror(errno);
 	asking.send(request);
+	return asking.answer();
+}
+
+/* The same for "read", after which the server waits for another request. */
+inline std::string ask_last(const std::string &path, const std::string &request)
+{
+	client asking(path);
+
+	EXPECT_TRUE(asking.connected()) << path << ": " << std::strerror(errno);
+	asking.send(request);
+	asking.end_requests();
 	return asking.answer();
 }
 

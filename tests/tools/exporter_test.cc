@@ -5,6 +5,8 @@
  */
 #include "exporter.h"
 
+#include "../support/looks.h"
+
 #include <json-c/json.h>
 
 using namespace slab_test;

@@ -3,6 +3,7 @@
  * What slabinfo and the control socket say in JSON is what
  * docs/schema/slabinfo.schema.json describes; and the schema refuses what is not.
  */
+#include "../support/looks.h"
 #include "pictures.h"
 
 using namespace slab_test;
@@ -108,16 +109,15 @@ TEST_F(JsonSchemaTest, Processes)
 	expect_valid(output_of({"--json", "--list"}));
 }
 
-TEST_F(JsonSchemaTest, AnswersOfTheSocket)
+TEST_F(JsonSchemaTest, WhatIsReadOfAProcess)
 {
 	server process;
-	const std::string socket = dir.socket(process.pid());
+	std::string documents;
 
-	expect_valid(ask(socket, "slab/2 stats\n") + ask(socket, "slab/2 slabs entry\n") +
-		     ask(socket, "slab/2 slabs empty\n") +
-		     ask(socket, "slab/2 traces freed 0 entry\n") +
-		     ask(socket, "slab/2 objects\n") + ask(socket, "slab/2 objects entry\n") +
-		     ask(socket, "slab/2 regions\n") + ask(socket, "slab/2 slabs nobody\n"));
+	for (const char *request : {"stats", "slabs entry", "slabs empty", "traces freed 0 entry",
+				    "objects", "objects entry", "regions", "slabs nobody"})
+		documents += look_text(process.pid(), request);
+	expect_valid(documents);
 }
 
 /* --- what is refused -------------------------------------------------------------- */

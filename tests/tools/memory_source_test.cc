@@ -33,7 +33,7 @@ TEST(MemorySourceTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
 {
 	runtime_dir dir;
 	server process("plain", PROGRAMS "silent_server");
-	struct memory *memory = memory_open_process(process.pid());
+	struct memory *memory = memory_open_process(process.pid(), "");
 	struct memory_source source = {read_data_alone, nullptr, nullptr, nullptr, nullptr, true};
 	struct slab_answer answer;
 
@@ -62,7 +62,7 @@ class PiecesTest : public testing::Test
 protected:
 	PiecesTest()
 	{
-		memory = memory_open_process(process.pid());
+		memory = memory_open_process(process.pid(), "");
 		for (std::size_t i = 0; memory && i < memory->mappings; i++) {
 			const struct mapping *at = &memory->mapping[i];
 

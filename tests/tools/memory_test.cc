@@ -118,56 +118,13 @@ std::string objects_of(const result &got)
 	return row.size() > 1 ? row[1] : "";
 }
 
-TEST_F(ProcessMemoryTest, NumbersAreThoseOfTheSocket)
-{
-	server process;
-	const std::string asked = quiet_json(slabinfo({"--json"}));
-	const result read = slabinfo({"--json", "--memory"});
-
-	EXPECT_EQ(quiet_json(read), asked);
-	EXPECT_EQ(read.err, "");
-	EXPECT_EQ(caches_part(slabinfo({"--memory"}).out), caches_part(slabinfo().out));
-}
-
-TEST_F(ProcessMemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
-{
-	server process;
-
-	EXPECT_EQ(slabinfo({"-dzpu"}).status, 0);
-	process.do_task('l');
-	EXPECT_EQ(quiet_json(slabinfo({"--json", "--memory"})), quiet_json(slabinfo({"--json"})));
-}
-
-TEST_F(ProcessMemoryTest, CallSitesHaveTheSymbolsOfTheSocket)
+TEST_F(ProcessMemoryTest, CallSitesHaveSymbols)
 {
 	server process;
 
 	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
 	process.do_task('l');
-	const json asked(json_tokener_parse(slabinfo({"-t", "--json", "entry"}).out.c_str()));
-	const json read(
-		json_tokener_parse(slabinfo({"-t", "--json", "--memory", "entry"}).out.c_str()));
-	ASSERT_TRUE(asked && read);
-	const auto stack = [](const json &answers) {
-		struct json_object *sites =
-			member(json_object_array_get_idx(answers.get(), 0), "sites");
-
-		struct json_object *frames = member(json_object_array_get_idx(sites, 0), "stack");
-		std::string text;
-
-		/* Not the path: a loader may have come to the file by a link. */
-		for (std::size_t i = 0; i < json_object_array_length(frames); i++) {
-			struct json_object *frame = json_object_array_get_idx(frames, i);
-
-			text += slab_test::text(frame, "address") + " " +
-				slab_test::text(frame, "offset") + " " +
-				slab_test::text(frame, "symbol") + "\n";
-		}
-		return text;
-	};
-
-	EXPECT_TRUE(contains(stack(read), "leak_entries")) << stack(read);
-	EXPECT_EQ(stack(read), stack(asked));
+	EXPECT_TRUE(contains(output_of({"-t", "--json", "entry"}), "leak_entries"));
 }
 
 TEST_F(ProcessMemoryTest, AStoppedProcessIsRead)
@@ -179,8 +136,7 @@ TEST_F(ProcessMemoryTest, AStoppedProcessIsRead)
 
 	EXPECT_EQ(got.status, 0);
 	EXPECT_EQ(caches_part(got.out), caches_part(before.out));
-	EXPECT_EQ(got.err, "slabinfo: " + name(process, "control_server") +
-				   " does not answer; reading its memory\n");
+	EXPECT_EQ(got.err, "");
 }
 
 TEST_F(ProcessMemoryTest, AStoppedProcessCannotBeChanged)
@@ -201,7 +157,7 @@ TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerIsRead)
 	const result got = slabinfo();
 
 	EXPECT_EQ(objects_of(got), "300");
-	EXPECT_EQ(got.err, "slabinfo: " + name(process) + " does not answer; reading its memory\n");
+	EXPECT_EQ(got.err, "");
 }
 
 TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
@@ -441,7 +397,7 @@ TEST_F(ProcessMemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
 	expect_end_is_reported(process, chosen);
 }
 
-TEST_F(ProcessMemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
+TEST_F(ProcessMemoryTest, AProcessThatStopsMidwayIsReadOn)
 {
 	server process;
 	struct process chosen = choose(process, false);
@@ -451,9 +407,7 @@ TEST_F(ProcessMemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
 	const json read(attach_query(&chosen, "stats", nullptr));
 
 	EXPECT_TRUE(read);
-	EXPECT_EQ(chosen.way, WAY_MEMORY);
-	EXPECT_EQ(message,
-		  name(process, "control_server") + " does not answer; reading its memory");
+	EXPECT_STREQ(message, "");
 	attach_close(&chosen);
 }
 

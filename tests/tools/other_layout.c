@@ -4,7 +4,7 @@
  * a root that is of version 9.9.9. Built with DANGLING, the note leads to where
  * no memory is.
  */
-#include "inspect/root.h"
+#include "core/root.h"
 
 #include <slab/inspect.h>
 #include <stdio.h>

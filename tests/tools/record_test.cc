@@ -220,8 +220,7 @@ TEST_F(RecordTest, AStoppedProcessIsReadFromItsMemory)
 
 	kill(process.pid(), SIGCONT);
 	EXPECT_EQ(got.status, 0);
-	EXPECT_EQ(got.err, "slabinfo: process " + std::to_string(process.pid()) +
-				   " (control_server) does not answer; reading its memory\n");
+	EXPECT_EQ(got.err, "");
 	EXPECT_EQ(samples().size(), 3U);
 }
 

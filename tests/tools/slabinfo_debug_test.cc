@@ -3,6 +3,7 @@
  * slabinfo's options for debugging, on live servers: debug flags under load, sampling,
  * fault injection. Call sites and leaks: slabinfo_tracking_test.cc.
  */
+#include "../support/looks.h"
 #include "../support/server.h"
 
 using namespace slab_test;

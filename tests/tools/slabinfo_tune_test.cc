@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tuning a process from outside: slabinfo --set, --reset and --trim. */
+#include "../support/looks.h"
 #include "../support/server.h"
 
 using namespace slab_test;

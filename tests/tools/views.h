@@ -50,13 +50,13 @@ public:
 		return process_.pid();
 	}
 
-	/* The requests since the last call, without "stats". */
+	/* The requests since the last call, without "stats" and "ping". */
 	std::vector<std::string> requests()
 	{
 		std::vector<std::string> asked;
 
 		for (const std::string &line : lines_of(read_all(heard_.out)))
-			if (line != "slab/2 stats")
+			if (line != "slab/2 stats" && line != "slab/2 ping")
 				asked.push_back(line);
 		return asked;
 	}

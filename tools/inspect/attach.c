@@ -6,6 +6,7 @@
 #include "find.h"
 #include "memory.h"
 #include "proc.h"
+#include "query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,10 +131,14 @@ int attach_choose(const struct choice *choice, struct process *process)
 	process->acts = choice->acts;
 	if (choice->memory)
 		process->way = WAY_MEMORY;
-	else if (process->way == WAY_MEMORY && process->path[0] && !attach_report_silent(process))
+	else if (process->way == WAY_MEMORY && process->path[0] && process->acts) {
+		query_report_silent(process);
+		return EXIT_USAGE;
+	}
+	if (process->way == WAY_SOCKET && process->acts && !query_answers(process))
 		return EXIT_USAGE;
 	if (process->way == WAY_MEMORY) {
-		process->memory = memory_open_process(process->pid);
+		process->memory = memory_open_process(process->pid, process->path);
 		return process->memory ? -1 : EXIT_USAGE;
 	}
 	return -1;

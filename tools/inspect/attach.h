@@ -31,7 +31,7 @@ struct choice {
 
 /* How a process is queried. */
 enum way {
-	WAY_SOCKET, /* its control socket answers */
+	WAY_SOCKET, /* its memory is read, and its control socket serves requests that act */
 	WAY_MEMORY, /* its memory is read */
 	WAY_CORE, /* its core file is read */
 };
@@ -54,8 +54,7 @@ struct process_list {
 /*
  * attach_choose: the chosen process, or the only one that has slab caches. Returns -1
  * with *process filled, which the caller closes; or the exit status, after fail() reported
- * why there is none. A process that has no socket or is stopped is read from its memory;
- * fail() reports a stopped one. If the caller chose none and no process has a socket, the
+ * why there is none, or that a process that is to be changed is stopped. If the caller chose none and no process has a socket, the
  * function searches the memory of processes, and returns the only one that it finds.
  */
 int attach_choose(const struct choice *choice, struct process *process);
@@ -74,12 +73,10 @@ void attach_free(struct process_list *list);
 int attach_list(const struct choice *choice);
 
 /*
- * attach_query: send "slab/2 REQUEST NAME" (name may be NULL) without control characters,
- * and return the answer if it is ok; NULL after an error message by fail(). The caller puts
- * the answer with json_object_put(). Memory can answer only "ping", "stats", "slabs",
- * "traces" and "profile"; other requests then fail with a message. If a process is stopped, or does not
- * answer one of these within two seconds, the function reports that and reads the
- * process's memory from then on.
+ * attach_query: "REQUEST NAME" (name may be NULL) without control characters. Returns the answer if it is
+ * ok; NULL after an error message by fail(). The caller puts the answer with json_object_put(). Requests
+ * that only read ("stats", "slabs", "traces", "objects", "regions", "profile") are answered from memory,
+ * others by the process.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
 
@@ -88,9 +85,5 @@ struct json_object *attach_query(struct process *process, const char *request, c
  * message by fail(). */
 struct snapshot;
 bool attach_stand_still(struct process *process, struct snapshot *snapshot);
-
-/* attach_report_silent: report with fail() that a process does not answer and is read from
- * its memory; or, for a request that changes the process, that this is impossible: false. */
-bool attach_report_silent(const struct process *process);
 
 #endif /* INSPECT_ATTACH_H */

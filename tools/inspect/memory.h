@@ -15,9 +15,10 @@ struct memory;
 /*
  * memory_open_process, memory_open_core: return NULL after an error message by fail(): there is no
  * such process, no permission, or no libslab in it, the process has ended, or the file is not a
- * complete core file. `exe`: the program; NULL: the one that the core file names.
+ * complete core file. `socket`: the process's control socket, which reads what this user may not; "": it
+ * has none. `exe`: the program; NULL: the one that the core file names.
  */
-struct memory *memory_open_process(pid_t pid);
+struct memory *memory_open_process(pid_t pid, const char *socket);
 struct memory *memory_open_core(const char *path, const char *exe);
 void memory_close(struct memory *memory);
 

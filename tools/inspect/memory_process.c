@@ -149,6 +149,11 @@ static void report_refusal(const struct memory *memory, char why[WHY_TEXT])
 			 memory->pid, memory->command);
 }
 
+static bool is_refused(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
 static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 {
 	const pid_t pid = memory->pid;
@@ -156,7 +161,7 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 	if (proc_is_gone(pid))
 		snprintf(why, WHY_TEXT,
 			 proc_state(pid) ? "process %d has ended" : "there is no process %d", pid);
-	else if (error == -EACCES || error == -EPERM)
+	else if (is_refused(error))
 		report_refusal(memory, why);
 	else if (error == -ENOENT)
 		snprintf(why, WHY_TEXT,
@@ -173,7 +178,8 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 
 /* Open any process that has libslab's note. If its root cannot be read, the first query reports
  * that. *ret_error is 0, or the error of memory_find_root(). */
-static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT])
+static struct memory *open_process(pid_t pid, const char *socket, int *ret_error,
+				   char why[WHY_TEXT])
 {
 	struct memory *memory = calloc(1, sizeof(*memory));
 	int error;
@@ -190,19 +196,21 @@ static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT]
 		error = try_to_read(memory);
 	if (!error)
 		error = memory_find_root(memory);
+	else if (is_refused(error) && *socket && !proc_is_stopped(pid))
+		error = memory_use_socket(memory, socket);
 	*ret_error = error;
 	if (!error || error == -EPROTO)
 		return memory;
 	report(memory, error, why);
-	process_close(memory);
+	memory->source->close(memory);
 	return NULL;
 }
 
-struct memory *memory_open_process(pid_t pid)
+struct memory *memory_open_process(pid_t pid, const char *socket)
 {
 	char why[WHY_TEXT];
 	int error;
-	struct memory *memory = open_process(pid, &error, why);
+	struct memory *memory = open_process(pid, socket, &error, why);
 
 	if (!memory)
 		fail("%s", why);
@@ -227,7 +235,7 @@ bool memory_uses_libslab(pid_t pid)
 {
 	char why[WHY_TEXT];
 	int error;
-	struct memory *memory = open_process(pid, &error, why);
+	struct memory *memory = open_process(pid, "", &error, why);
 
 	memory_close(memory);
 	return memory && !error;

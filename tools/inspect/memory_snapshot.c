@@ -429,7 +429,7 @@ static struct copy *new_copy(struct memory *live, struct snapshot *about)
 
 struct memory *memory_open_snapshot(pid_t pid, struct snapshot *snapshot)
 {
-	struct memory *live = memory_open_process(pid);
+	struct memory *live = memory_open_process(pid, "");
 	struct copy *copy = live ? new_copy(live, snapshot) : NULL;
 	int error;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between memory.c and the two sources of memory, memory_process.c and
- * memory_core.c: the mapped files, and functions that read.
+ * The interface between memory.c and the sources of memory (memory_process.c, memory_socket.c,
+ * memory_core.c, memory_snapshot.c): the mapped files, and functions that read.
  */
 #ifndef INSPECT_MEMORY_SOURCE_H
 #define INSPECT_MEMORY_SOURCE_H
@@ -42,6 +42,7 @@ struct memory {
 	uint64_t root;
 	uint64_t now_ms; /* unless it is live: when its memory was copied; 0: not known */
 	char trouble[512];
+	int socket; /* memory_socket.c */
 };
 
 /* memory_add_mapping: add a mapping; the calls are in order of addresses. false: no memory. */
@@ -50,6 +51,10 @@ void memory_free_mappings(struct memory *memory);
 
 /* memory_find_mapping: the mapping that contains an address, or NULL. */
 struct mapping *memory_find_mapping(const struct memory *memory, uint64_t address);
+
+/* memory_use_socket: read through the process's control socket from now on, at this path, and set
+ * memory->root. Returns 0 or -errno; -ENODATA: there are no caches. */
+int memory_use_socket(struct memory *memory, const char *path);
 
 /* memory_read_pieces: struct slab_reader's read() for a struct memory. */
 int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t stride, size_t count,

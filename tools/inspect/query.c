@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries: a line to the control socket and a line back (docs/control.md), or the same request
- * answered from memory.
- *
- * Requests that memory can answer have a short timeout: if the process does not answer, its memory
- * is read from then on. Requests that only the process can serve have a longer timeout.
+ * Queries. Those that only read are answered from memory (query_memory.c). The others are a line to the
+ * control socket and a line back (docs/control.md).
  */
-#include "attach.h"
-#include "memory.h"
 #include "peer.h"
 #include "proc.h"
+#include "query.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,9 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The timeout until an answer begins, for requests that read and for requests that act, and the
- * further time until the answer is complete. */
-#define READ_SECONDS 2
+/* The timeout until an answer begins, unless it comes at once, and the further time until it is
+ * complete. */
 #define ACT_SECONDS 30
 #define ANSWER_SECONDS 5
 
@@ -31,31 +26,21 @@
 
 #define REQUEST_TEXT 4096
 
-static void describe(const struct process *process, char text[128])
+/* Is the request answered from memory? */
+static bool only_reads(const struct process *process, const char *request)
 {
-	snprintf(text, 128, "process %d (%s)", process->pid, process->command);
-}
-
-/* Can memory answer the request? */
-static bool is_readable(const char *request)
-{
-	static const char *const words[] = {"ping",   "stats",   "slabs",
-					    "traces", "objects", "regions"};
+	static const char *const words[] = {"stats", "slabs", "traces", "objects", "regions"};
 	const size_t length = strcspn(request, " ");
 
-	if (strcmp(request, "profile") == 0) /* with a word it acts */
+	/* With a word it acts. A process that runs validates itself. */
+	if (strcmp(request, "profile") == 0 ||
+	    (process->way != WAY_SOCKET && strncmp(request, "validate ", 9) == 0))
 		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strlen(words[i]) == length && strncmp(words[i], request, length) == 0)
 			return true;
 	}
 	return false;
-}
-
-/* Can memory alone answer it, while the process stands still? */
-static bool is_for_memory(const char *request)
-{
-	return strncmp(request, "validate ", 9) == 0;
 }
 
 /* The socket */
@@ -145,117 +130,6 @@ static char *exchange(const struct process *process, const char *request, int se
 	return answer;
 }
 
-/* Parses an answer: its document if it has "ok"; otherwise NULL, after an error message. */
-static struct json_object *parse(const struct process *process, const char *text)
-{
-	struct json_object *answer = json_tokener_parse(text), *member;
-	char name[128];
-
-	if (json_object_object_get_ex(answer, "ok", &member) && json_object_get_boolean(member))
-		return answer;
-	describe(process, name);
-	if (json_object_object_get_ex(answer, "error", &member))
-		fail("%s: %s", name, json_object_get_string(member));
-	else if (proc_is_gone(process->pid))
-		fail("%s has ended", name);
-	else
-		fail("%s sent an answer in an unknown format", name);
-	json_object_put(answer);
-	return NULL;
-}
-
-/* Memory */
-
-bool attach_report_silent(const struct process *process)
-{
-	if (process->acts)
-		fail("process %d (%s) is stopped or does not answer; it cannot be changed now",
-		     process->pid, process->command);
-	else
-		fail("process %d (%s) does not answer; reading its memory", process->pid,
-		     process->command);
-	return !process->acts;
-}
-
-/* Add file and offset to the addresses of a call site. libslab's data do not have them, but the
- * process's mappings do. */
-static void locate_frames(struct memory *memory, struct json_object *site)
-{
-	struct json_object *stack, *address;
-
-	if (!json_object_object_get_ex(site, "stack", &stack))
-		return;
-	for (size_t i = 0; i < json_object_array_length(stack); i++) {
-		struct json_object *frame = json_object_array_get_idx(stack, i);
-		const char *path;
-		uint64_t offset;
-
-		if (!json_object_object_get_ex(frame, "address", &address))
-			continue;
-		/* The call precedes the return address, which may lie in the next function or file. */
-		path = memory_locate(memory, json_object_get_uint64(address) - 1, &offset);
-		if (!path)
-			continue;
-		json_object_object_add(frame, "file", json_object_new_string(path));
-		json_object_object_add(frame, "offset", json_object_new_uint64(offset + 1));
-	}
-}
-
-static void locate_sites(struct memory *memory, struct json_object *answer)
-{
-	struct json_object *sites;
-
-	if (!json_object_object_get_ex(answer, "sites", &sites))
-		return;
-	for (size_t i = 0; i < json_object_array_length(sites); i++)
-		locate_frames(memory, json_object_array_get_idx(sites, i));
-}
-
-/* Report the error message of an answer, or a better message if the cause is known here. */
-static void report_refusal(const struct process *process, const struct slab_answer *answer,
-			   int error)
-{
-	struct json_object *document = answer->text ? json_tokener_parse(answer->text) : NULL;
-	const bool names_process = error == -EPROTO || error == -EFAULT;
-	struct json_object *message = NULL;
-	char name[128];
-
-	describe(process, name);
-	json_object_object_get_ex(document, "error", &message);
-	if (process->way == WAY_MEMORY && proc_is_gone(process->pid))
-		fail("%s has ended", name);
-	else if (memory_trouble(process->memory)[0])
-		fail("%s", memory_trouble(process->memory));
-	else if (message && names_process)
-		fail("%s", json_object_get_string(message));
-	else if (message)
-		fail("%s: %s", name, json_object_get_string(message));
-	else
-		fail("the memory of %s cannot be read: %s", name, strerror(-error));
-	json_object_put(document);
-}
-
-static struct json_object *query_memory(struct process *process, const char *request)
-{
-	struct json_object *document = NULL;
-	struct slab_answer answer;
-	int error;
-
-	if (!process->memory)
-		process->memory = memory_open_process(process->pid);
-	if (!process->memory)
-		return NULL;
-	error = memory_query(process->memory, request, &answer);
-	if (error)
-		report_refusal(process, &answer, error);
-	else
-		document = parse(process, answer.text);
-	slab_answer_free(&answer);
-	if (document)
-		locate_sites(process->memory, document);
-	return document;
-}
-
 static void report_only_read(const struct process *process)
 {
 	if (process->way == WAY_CORE)
@@ -271,18 +145,12 @@ static void report_only_read(const struct process *process)
 
 /* Queries */
 
-/* The timeout of a request. Of the requests that act, "count" is answered at once. */
-static int patience(const char *request, bool readable)
-{
-	return readable || strncmp(request, "count ", 6) == 0 ? READ_SECONDS : ACT_SECONDS;
-}
-
 /* Report why there is no answer. */
 static void report_silence(const struct process *process, int error)
 {
 	char name[128];
 
-	describe(process, name);
+	query_name(process, name);
 	if (proc_is_gone(process->pid))
 		fail("%s has ended", name);
 	else if (error == EPERM)
@@ -294,28 +162,35 @@ static void report_silence(const struct process *process, int error)
 		     error == EAGAIN ? "it took too long" : strerror(error));
 }
 
-static struct json_object *query_socket(struct process *process, const char *request)
+bool query_answers(struct process *process)
 {
-	const bool readable = is_readable(request);
-	struct json_object *answer;
-	char *text = NULL;
+	char *text = exchange(process, "ping", AT_ONCE_SECONDS);
 
-	errno = EAGAIN;
-	if (!readable || !proc_is_stopped(process->pid))
-		text = exchange(process, request, patience(request, readable));
-	if (!text && errno == EAGAIN && readable) {
-		if (!attach_report_silent(process))
-			return NULL;
-		process->way = WAY_MEMORY;
-		return query_memory(process, request);
-	}
+	if (!text && errno == EAGAIN)
+		query_report_silent(process);
+	else if (!text)
+		report_silence(process, errno);
+	free(text);
+	return text;
+}
+
+struct json_object *query_socket(struct process *process, const char *request, int seconds)
+{
+	struct json_object *answer;
+	char *text = exchange(process, request, seconds);
+
 	if (!text) {
 		report_silence(process, errno);
 		return NULL;
 	}
-	answer = parse(process, text);
+	answer = query_parse(process, text);
 	free(text);
 	return answer;
+}
+
+static int patience(const char *request)
+{
+	return strncmp(request, "count ", 6) == 0 ? AT_ONCE_SECONDS : ACT_SECONDS;
 }
 
 /* Is the text one line? A control character, such as a newline, could end the request early. */
@@ -342,10 +217,10 @@ struct json_object *attach_query(struct process *process, const char *request, c
 		     line);
 		return NULL;
 	}
-	if (process->way == WAY_SOCKET)
-		return query_socket(process, line);
-	if (is_readable(line) || is_for_memory(line))
+	if (only_reads(process, line))
 		return query_memory(process, line);
+	if (process->way == WAY_SOCKET)
+		return query_socket(process, line, patience(line));
 	report_only_read(process);
 	return NULL;
 }

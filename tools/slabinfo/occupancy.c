@@ -9,7 +9,7 @@
 static const char *const state_names[STATES] = {"partial", "full",   "empty",
 						"debug",   "legacy", "guarded"};
 
-/* The columns of a row (docs/control.md). */
+/* The columns of a row (docs/answers.md). */
 enum { ADDRESS, USED, ROOM, STATE, NODE, DEBUG_FLAGS, COLUMNS };
 
 const char *state_name(enum slab_state state)

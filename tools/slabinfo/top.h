@@ -85,8 +85,6 @@ enum prompt {
 /* The process, and how to query it. */
 struct top_source {
 	struct process *process; /* the chosen process */
-	struct process reading; /* the same, read through its memory if that is permitted */
-	bool has_socket;         /* it answered at its socket when it was chosen */
 	bool counting; /* it accepts "count" */
 	double counted_at; /* when "count" was last sent */
 };

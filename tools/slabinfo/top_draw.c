@@ -21,7 +21,7 @@ static const char *way_text(const struct top *top)
 
 	if (source->process->way == WAY_CORE)
 		return "from its core file";
-	if (source->reading.memory || source->process->way == WAY_MEMORY)
+	if (source->process->memory || source->process->way == WAY_MEMORY)
 		return "from its memory";
 	return "from its socket";
 }

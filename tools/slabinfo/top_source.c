@@ -2,19 +2,17 @@
 /*
  * Querying the process repeatedly, at little cost to it.
  *
- * If permitted, slabinfo reads the process's memory: then slabinfo scans the slabs on another
- * CPU, and also shows a process that hangs. Otherwise the process answers at its socket. Only
- * the process itself can count allocations (docs/control.md): after each look, slabinfo
- * sends "count" to its socket, for a time that covers the next looks.
+ * slabinfo scans the slabs on another CPU, and also shows a process that hangs. Only the process itself can
+ * count allocations (docs/control.md): after each look, slabinfo sends "count" to its socket, for a time that
+ * covers the next looks.
  *
  * A long look delays the next one, so that looking takes at most a fiftieth of one CPU's time:
  * this matters to a process that uses all CPUs. The cost of a look is slabinfo's own CPU
- * time. Only if the process answers itself, the cost is unknown, and the time until the
+ * time. Only if the process reads for slabinfo, the cost is unknown, and the time until the
  * answer is used.
  */
 #include "top.h"
 
-#include "memory.h"
 #include "proc.h"
 
 #include <stdio.h>
@@ -47,19 +45,7 @@ void top_source_open(struct top *top, struct process *process)
 	struct top_source *source = &top->source;
 
 	source->process = process;
-	source->has_socket = process->way == WAY_SOCKET;
-	source->counting = source->has_socket;
-	source->reading = *process;
-	source->reading.memory = NULL;
-	if (!source->has_socket)
-		return;
-	/* If reading its memory is not permitted, the socket is used, without a message. */
-	fail_capture(top->trouble, sizeof(top->trouble));
-	source->reading.memory = memory_open_process(process->pid);
-	if (source->reading.memory)
-		source->reading.way = WAY_MEMORY;
-	fail_capture(NULL, 0);
-	top->trouble[0] = '\0';
+	source->counting = process->way == WAY_SOCKET;
 }
 
 static void forget_slabs(struct top *top)
@@ -76,37 +62,16 @@ static void forget_look(struct look *look)
 
 void top_source_close(struct top *top)
 {
-	attach_close(&top->source.reading);
 	forget_slabs(top);
 	forget_look(&top->now);
 	forget_look(&top->before);
 }
 
-/* Query its memory, or its socket; NULL after fail(). */
-static struct process *queried(struct top_source *source)
-{
-	return source->reading.memory ? &source->reading : source->process;
-}
-
-/* The statistics that a process, or a reader of its memory, answers. */
 static bool load(struct process *process, struct model *model)
 {
 	struct json_object *answer = attach_query(process, "stats", NULL);
 
 	return answer && model_load(model, answer);
-}
-
-static bool take_stats(struct top_source *source, struct model *model)
-{
-	if (load(queried(source), model))
-		return true;
-	if (!source->reading.memory || source->process->way != WAY_SOCKET ||
-	    proc_is_gone(source->process->pid))
-		return false;
-	/* If its memory cannot be read now, try the socket. */
-	attach_close(&source->reading);
-	source->reading.way = WAY_SOCKET;
-	return load(source->process, model);
 }
 
 void top_look_slabs(struct top *top)
@@ -118,7 +83,7 @@ void top_look_slabs(struct top *top)
 	if (top->page != PAGE_DETAIL || !row)
 		return;
 	fail_capture(top->slabs_trouble, sizeof(top->slabs_trouble));
-	if (occupancy_take(&top->slabs, queried(&top->source), row->cache->name))
+	if (occupancy_take(&top->slabs, top->source.process, row->cache->name))
 		snprintf(top->slabs_of, sizeof(top->slabs_of), "%s", row->cache->name);
 	fail_capture(NULL, 0);
 }
@@ -172,11 +137,11 @@ static void keep_look(struct top *top, const struct look *look)
 	top_rows(top);
 }
 
-/* No answer: next time, try all ways that were possible at first. */
+/* No answer: the next look begins anew. */
 static void prepare_again(struct top_source *source)
 {
-	if (source->has_socket && !source->process->memory)
-		source->process->way = WAY_SOCKET;
+	if (source->process->way != WAY_CORE)
+		attach_close(source->process);
 	source->counting = source->process->way == WAY_SOCKET;
 }
 
@@ -189,12 +154,12 @@ void top_look(struct top *top)
 	if (top->ended)
 		return;
 	fail_capture(trouble, sizeof(trouble));
-	if (take_stats(&top->source, &look.model)) {
+	if (load(top->source.process, &look.model)) {
 		/* An answer from the memory of a process that has just ended still counts. */
 		keep_look(top, &look);
 		top_look_slabs(top);
 		top->now.took =
-			top->source.reading.memory ? work_clock() - worked : top_clock() - look.at;
+			top->source.process->memory ? work_clock() - worked : top_clock() - look.at;
 		query_count(top);
 		trouble[0] = '\0';
 	} else {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of struct slab_cache, which is the handle that applications hold. Handles stay
+ * readable after their destruction, so that libslab can report the use of a stale handle.
+ */
+#ifndef SLAB_CORE_HANDLES_H
+#define SLAB_CORE_HANDLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slab_cache;
+
+/* Zeroed memory for a cache; NULL: no memory. `alias` may be that of a former cache, whose mapping is
+ * used again. The caller holds registry_lock. */
+struct slab_cache *cache_memory(void);
+/* Free a handle. Its memory stays readable, and is reused only after FREE_CACHES_KEPT others were
+ * freed. The caller holds registry_lock. */
+void cache_memory_free(struct slab_cache *cache);
+
+/* Do these bytes lie in the memory of handles? The caller holds registry_lock. */
+bool handles_have(const char *start, size_t bytes);
+
+#endif /* SLAB_CORE_HANDLES_H */

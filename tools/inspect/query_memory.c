@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that only read, answered from memory by libslab_inspect. */
+#include "memory.h"
+#include "printable.h"
+#include "proc.h"
+#include "query.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Add file and offset to the addresses of a call site. libslab's data do not have them, but the
+ * process's mappings do. */
+static void locate_frames(struct memory *memory, struct json_object *site)
+{
+	struct json_object *stack, *address;
+
+	if (!json_object_object_get_ex(site, "stack", &stack))
+		return;
+	for (size_t i = 0; i < json_object_array_length(stack); i++) {
+		struct json_object *frame = json_object_array_get_idx(stack, i);
+		const char *path;
+		uint64_t offset;
+
+		if (!json_object_object_get_ex(frame, "address", &address))
+			continue;
+		/* The call precedes the return address, which may lie in the next function or file. */
+		path = memory_locate(memory, json_object_get_uint64(address) - 1, &offset);
+		if (!path || !is_printable(path)) /* JSON is UTF-8 */
+			continue;
+		json_object_object_add(frame, "file", json_object_new_string(path));
+		json_object_object_add(frame, "offset", json_object_new_uint64(offset + 1));
+	}
+}
+
+static void locate_sites(struct memory *memory, struct json_object *answer)
+{
+	struct json_object *sites;
+
+	if (!json_object_object_get_ex(answer, "sites", &sites))
+		return;
+	for (size_t i = 0; i < json_object_array_length(sites); i++)
+		locate_frames(memory, json_object_array_get_idx(sites, i));
+}
+
+/* Report the error message of an answer, or a better message if the cause is known here. */
+static void report_refusal(const struct process *process, const struct slab_answer *answer,
+			   int error)
+{
+	struct json_object *document = answer->text ? json_tokener_parse(answer->text) : NULL;
+	const bool names_process = error == -EPROTO || error == -EFAULT;
+	struct json_object *message = NULL;
+	char name[128];
+
+	query_name(process, name);
+	json_object_object_get_ex(document, "error", &message);
+	if (process->way != WAY_CORE && proc_is_gone(process->pid))
+		fail("%s has ended", name);
+	else if (memory_trouble(process->memory)[0])
+		fail("%s", memory_trouble(process->memory));
+	else if (message && names_process)
+		fail("%s", json_object_get_string(message));
+	else if (message)
+		fail("%s: %s", name, json_object_get_string(message));
+	else
+		fail("the memory of %s cannot be read: %s", name, strerror(-error));
+	json_object_put(document);
+}
+
+struct json_object *query_memory(struct process *process, const char *request)
+{
+	struct json_object *document = NULL;
+	struct slab_answer answer = {.text = NULL};
+	int error;
+
+	if (!process->memory && proc_is_gone(process->pid)) {
+		report_refusal(process, &answer, -ESRCH);
+		return NULL;
+	}
+	if (!process->memory)
+		process->memory = memory_open_process(process->pid, process->path);
+	if (!process->memory)
+		return NULL;
+	error = memory_query(process->memory, request, &answer);
+	if (error)
+		report_refusal(process, &answer, error);
+	else
+		document = query_parse(process, answer.text);
+	slab_answer_free(&answer);
+	if (document)
+		locate_sites(process->memory, document);
+	return document;
+}

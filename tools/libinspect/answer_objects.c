@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers about objects and memory: "objects", "regions" and "validate" (docs/answers.md). */
+#include <errno.h>
+#include <string.h>
+
+#include "objects.h"
+#include "regions.h"
+#include "verify.h"
+#include "pages/os.h"
+#include "report/report.h"
+#include "answer.h"
+#include "control/reply.h"
+
+/* --- objects ---------------------------------------------------------------------------- */
+
+/* A bit for each stack id: those that the answer names. Most pages of it stay untouched. */
+#define STACK_IDS (DEPOT_CHUNKS_MAX << (DEPOT_CHUNK_SHIFT - 3))
+#define STACK_WORDS (STACK_IDS / 64)
+
+struct object_rows {
+	struct slab_json *json;
+	uint64_t *stacks;
+};
+
+static void put_stack_ids(struct object_rows *rows, const struct inspect_objects *seen)
+{
+	slab_json_open(rows->json, NULL, '[');
+	for (unsigned i = 0; seen->stack && i < seen->count; i++) {
+		const bool shown = seen->state[i] == SEEN_ALLOCATED && seen->stack[i] < STACK_IDS;
+		const uint32_t id = shown ? seen->stack[i] : 0;
+
+		slab_json_number(rows->json, NULL, id);
+		rows->stacks[id / 64] |= UINT64_C(1) << id % 64;
+	}
+	slab_json_close(rows->json, ']');
+}
+
+static void put_objects(struct inspection *in, struct inspect_cache *cache,
+			const struct inspect_objects *seen, void *arg)
+{
+	struct object_rows *rows = arg;
+	struct slab_json *json = rows->json;
+
+	slab_json_open(json, NULL, '[');
+	slab_json_number(json, NULL, (uint64_t)(cache - in->caches));
+	slab_json_number(json, NULL, seen->first);
+	slab_json_number(json, NULL, seen->stride);
+	slab_json_string(json, NULL, seen->state);
+	put_stack_ids(rows, seen);
+	slab_json_close(json, ']');
+}
+
+static void put_stacks(struct slab_json *json, const struct inspection *in, const uint64_t *stacks)
+{
+	const void *frame[SLAB_STACK_MAX];
+
+	slab_json_open(json, "sites", '[');
+	for (uint32_t word = 0; word < STACK_WORDS; word++) {
+		for (uint64_t left = stacks[word]; left; left &= left - 1) {
+			const uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(left);
+
+			if (!id)
+				continue;
+			slab_json_open(json, NULL, '{');
+			slab_json_number(json, "id", id);
+			inspect_put_stack(json, frame, inspect_stack(in, id, frame));
+			slab_json_close(json, '}');
+		}
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_cache_list(struct slab_json *json, const struct inspection *in)
+{
+	slab_json_open(json, "caches", '[');
+	for (size_t i = 0; i < in->count; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_string(json, "name", in->caches[i].copy->name);
+		slab_json_number(json, "object_size", in->caches[i].copy->object_size);
+		slab_json_bool(json, "has_ctor", in->caches[i].copy->ctor);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_columns(struct slab_json *json)
+{
+	static const char *const columns[] = {"cache", "address", "stride", "states", "stacks"};
+
+	slab_json_open(json, "columns", '[');
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		slab_json_string(json, NULL, columns[i]);
+	slab_json_close(json, ']');
+}
+
+int inspect_put_objects(struct inspection *in, const char *name, struct slab_json *json)
+{
+	struct object_rows rows = {.json = json};
+	int error = *name ? inspect_load_named(in, name, json) : inspect_load(in);
+	size_t strays;
+
+	if (error)
+		return error;
+	rows.stacks = os_map(STACK_WORDS * sizeof(uint64_t), 1);
+	if (!rows.stacks)
+		return -ENOMEM;
+	control_begin(json, true);
+	put_cache_list(json, in);
+	put_columns(json);
+	slab_json_open(json, "slabs", '[');
+	error = inspect_each_objects(in, put_objects, &rows, &strays);
+	slab_json_close(json, ']');
+	put_stacks(json, in, rows.stacks);
+	control_end(json);
+	os_unmap(rows.stacks, STACK_WORDS * sizeof(uint64_t));
+	return error;
+}
+
+/* --- regions ---------------------------------------------------------------------------- */
+
+static void put_region(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg)
+{
+	static const char *const kinds[] = {
+		[REGION_SEGMENT] = "segment", [REGION_LARGE] = "large",   [REGION_ARENA] = "arena",
+		[REGION_ARRAYS] = "arrays",   [REGION_STACKS] = "stacks",
+	};
+	struct slab_json *json = arg;
+
+	slab_json_open(json, NULL, '[');
+	slab_json_string(json, NULL, kinds[kind]);
+	slab_json_number(json, NULL, address);
+	slab_json_number(json, NULL, bytes);
+	slab_json_close(json, ']');
+}
+
+int inspect_put_regions(struct inspection *in, const char *rest, struct slab_json *json)
+{
+	int error = inspect_load(in);
+
+	(void)rest;
+	if (error)
+		return error;
+	control_begin(json, true);
+	slab_json_open(json, "regions", '[');
+	error = inspect_each_region(in, put_region, json);
+	slab_json_close(json, ']');
+	slab_json_number(json, "head_bytes", SEGMENT_HEAD_END);
+	control_end(json);
+	return error;
+}
+
+/* --- validate ----------------------------------------------------------------------------- */
+
+/* More reports say nothing new; all problems are counted. */
+#define REPORTS_MAX 1000
+
+struct report_list {
+	struct inspection *in;
+	struct slab_json *json;
+	unsigned count;
+};
+
+static void put_report(const struct bug_info *bug, void *arg)
+{
+	struct report_list *list = arg;
+	const struct bug_tracks tracks = {inspect_describe_track, list->in,
+					  list->in->reader->now_ms != 0};
+	char text[REPORT_MAX];
+
+	if (list->count++ < REPORTS_MAX && bug_info_text(bug, &tracks, text))
+		slab_json_string(list->json, NULL, text);
+}
+
+int inspect_put_verified(struct inspection *in, const char *name, struct slab_json *json)
+{
+	const bool large = strcmp(name, LARGE_NAME) == 0;
+	struct report_list list = {.in = in, .json = json};
+	struct verify_counts counts = {.problems = 0};
+	int error = large ? 0 : inspect_load_named(in, name, json);
+
+	if (error)
+		return error;
+	control_begin(json, true);
+	slab_json_string(json, "name", name);
+	slab_json_open(json, "reports", '[');
+	error = large ? inspect_verify_large(in, put_report, &list, &counts)
+		      : inspect_verify(in, put_report, &list, &counts);
+	slab_json_close(json, ']');
+	slab_json_number(json, "problems", (uint64_t)counts.problems);
+	slab_json_number(json, "slabs", counts.slabs);
+	slab_json_number(json, "left_out", counts.left_out);
+	slab_json_number(json, "locked", counts.locked);
+	control_end(json);
+	return error;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects of slabs and their states, from the map of a slab, the records of a debug slab, and
+ * the lists of objects that lie beside their slabs (held.h).
+ */
+#ifndef LIBINSPECT_OBJECTS_H
+#define LIBINSPECT_OBJECTS_H
+
+#include "held.h"
+#include "process.h"
+
+/* States of objects, which are also characters in answers. */
+enum object_seen {
+	SEEN_ALLOCATED = 'a', /* the program has it */
+	SEEN_FREE = 'f',      /* its slab has it as free */
+	SEEN_HELD = 'h',      /* free: a CPU or a magazine holds it */
+	SEEN_WAITING = 'w',   /* freed by the program, waits for a grace period */
+	SEEN_RESERVE = 'r',   /* in the reserve of its cache */
+	SEEN_LOST = 'l',      /* damaged, never allocated again */
+	SEEN_FRESH = '-',     /* never in use so far */
+};
+
+#define SLAB_OBJECTS_MAX 65536u
+
+/* The objects of one slab. */
+struct inspect_objects {
+	const struct inspect_slab *slab;
+	uint64_t first, stride; /* addresses of the objects */
+	unsigned count;
+	const char *state;     /* of each object; a string */
+	const uint32_t *stack; /* ids of the stacks that allocated them; NULL: not recorded */
+	const char *records;   /* debug slabs: struct debug_object and what follows it */
+	const char *fault; /* of the map; NULL: none (slab_check_map()) */
+	unsigned held_wrongly; /* held objects that are free, or twice, or of another cache */
+};
+
+/* inspect_each_objects: call fn for the objects of each slab of the loaded caches. Returns 0,
+ * -EFAULT or -ENOMEM. *ret_strays: held objects that belong to no slab of the loaded caches. */
+int inspect_each_objects(struct inspection *in,
+			 void (*fn)(struct inspection *in, struct inspect_cache *cache,
+				    const struct inspect_objects *seen, void *arg),
+			 void *arg, size_t *ret_strays);
+
+#endif /* LIBINSPECT_OBJECTS_H */

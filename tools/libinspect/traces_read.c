@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Call sites: records and tracks are copied slab by slab, and no thread is stopped. */
+#include <errno.h>
+#include <slab/debug.h>
+
+#include "debug/call_sites.h"
+#include "process.h"
+#include "pages/os.h"
+#include "report/depot.h"
+
+struct scan {
+	struct call_sites sites;
+	bool tracked; /* a slab with tracks was found */
+	char *records; /* of the present slab */
+	size_t room;
+	int error;
+};
+
+static size_t record_bytes(const struct inspect_slab *seen)
+{
+	return (size_t)seen->slab.initialized * seen->debug.stride;
+}
+
+/* Copy the records of a slab's objects. */
+static int read_records(struct scan *scan, const struct inspection *in,
+			const struct inspect_slab *seen)
+{
+	const size_t bytes = record_bytes(seen);
+
+	if (bytes > scan->room) {
+		if (scan->room)
+			os_unmap(scan->records, scan->room);
+		scan->room = os_pages(bytes);
+		scan->records = os_map(scan->room, 1);
+		if (!scan->records) {
+			scan->room = 0;
+			return -ENOMEM;
+		}
+	}
+	return inspect_read(in, (uintptr_t)(seen->slab.debug + 1), bytes, scan->records);
+}
+
+static void add_slab(struct inspection *in, struct inspect_cache *cache,
+		     const struct inspect_slab *seen, void *arg)
+{
+	struct scan *scan = arg;
+
+	(void)cache;
+	if (!seen->tagged || !(seen->debug.debug_flags & SLAB_STORE_USER) || scan->error)
+		return;
+	if (seen->debug.stride < sizeof(struct debug_object) + 2 * sizeof(struct track))
+		return;
+	scan->tracked = true;
+	/* The slab was reused between the copies of its descriptor and of its struct slab_debug. */
+	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
+		return;
+	scan->error = read_records(scan, in, seen);
+	if (!scan->error)
+		call_sites_add(&scan->sites, &seen->debug, scan->records, seen->slab.initialized,
+			       seen->slab.node);
+}
+
+unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames)
+{
+	const struct stack_depot *depot = in->root.stacks;
+	uint64_t at = (uintptr_t)depot + offsetof(struct stack_depot, chunk) +
+		      ((uint64_t)id * DEPOT_UNIT >> DEPOT_CHUNK_SHIFT) * sizeof(char *);
+	struct stack_record record;
+	uint64_t chunk, end;
+	unsigned n;
+
+	if (!id || (uint64_t)id * DEPOT_UNIT >> DEPOT_CHUNK_SHIFT >= DEPOT_CHUNKS_MAX ||
+	    inspect_read(in, at, sizeof(chunk), &chunk) || !chunk)
+		return 0;
+	end = chunk + (UINT64_C(1) << DEPOT_CHUNK_SHIFT);
+	at = chunk + ((uint64_t)id * DEPOT_UNIT & ((1u << DEPOT_CHUNK_SHIFT) - 1));
+	if (inspect_read(in, at, sizeof(record), &record))
+		return 0;
+	n = record.signature & ((1u << DEPOT_COUNT_BITS) - 1);
+	/* The id may come from a record that was half written: keep within the chunk. */
+	if (!n || n > SLAB_STACK_MAX || at + sizeof(record) + n * sizeof(*frames) > end ||
+	    inspect_read(in, at + sizeof(record), n * sizeof(*frames), frames))
+		return 0;
+	return n;
+}
+
+static unsigned frames_of(const void *in, uint32_t stack, const void **frames)
+{
+	return inspect_stack(in, stack, frames);
+}
+
+static int read_count(const struct inspection *in, uint32_t *count)
+{
+	uint32_t numbers[2]; /* next, count: see the layout */
+	int error =
+		inspect_read(in, (uintptr_t)in->root.stacks + offsetof(struct stack_depot, next),
+			     sizeof(numbers), numbers);
+
+	*count = numbers[1];
+	return error;
+}
+
+long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
+		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
+{
+	struct scan scan = {.sites = {.kind = kind, .since = since}};
+	uint32_t stacks;
+	long result = read_count(in, &stacks);
+
+	if (result)
+		return result;
+	if (!call_sites_begin(&scan.sites, stacks))
+		return -ENOMEM;
+	result = inspect_each_slab(in, add_slab, &scan);
+	if (!result)
+		result = scan.error;
+	if (!result)
+		result = scan.tracked ? call_sites_each(&scan.sites, in->reader->now_ms, frames_of,
+							in, fn, arg)
+				      : -ENODATA;
+	if (scan.room)
+		os_unmap(scan.records, scan.room);
+	call_sites_end(&scan.sites);
+	return result;
+}

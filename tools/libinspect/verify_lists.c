@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of lists. A list is followed as long as its slabs are slabs of the cache that say that
+ * they are on it; the first that does not is a problem, and what lies behind it is not looked at.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "core/shard.h"
+#include "verify_lists.h"
+#include "walk.h"
+
+struct check {
+	struct verify_lists *lists;
+	const struct inspect_cache *cache;
+	see_problem *fn;
+	void *arg;
+};
+
+/* Is a mutex taken? The first two words of an unlocked one are 0 with glibc and musl. */
+static bool is_locked(const pthread_mutex_t *mutex)
+{
+	uint64_t words;
+
+	memcpy(&words, mutex, sizeof(words));
+	return words != 0;
+}
+
+/* The number of a slab's shard; NO_SHARD: it has none of this cache. */
+#define NO_SHARD UINT_MAX
+static unsigned shard_of(const struct verify_lists *lists, const struct slab *slab)
+{
+	const uint64_t into = (uintptr_t)slab->shard - (uintptr_t)lists->in->caches[0].copy->shard;
+	const uint64_t number = into / sizeof(struct shard);
+
+	return into % sizeof(struct shard) == 0 && number < inspect_shards(lists->in)
+		       ? (unsigned)number
+		       : NO_SHARD;
+}
+
+bool verify_is_locked(const struct verify_lists *lists, const struct inspect_slab *slab)
+{
+	const unsigned shard = shard_of(lists, &slab->slab), node = slab->slab.node;
+
+	if (shard != NO_SHARD)
+		return lists->shard[shard].locked;
+	return slab->tagged && node < lists->in->process.nodes && lists->node[node].locked;
+}
+
+int verify_lists_begin(struct verify_lists *lists, struct inspection *in)
+{
+	const struct inspect_cache *cache = &in->caches[0];
+	struct cache_node node;
+	struct shard shard;
+	int error = 0;
+
+	*lists = (struct verify_lists){.in = in};
+	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
+		error = inspect_node(in, cache, n, &node);
+		lists->node[n].locked = !error && is_locked(&node.lock);
+		lists->locked += lists->node[n].locked;
+	}
+	for (unsigned n = 0; n < inspect_shards(in) && !error; n++) {
+		error = inspect_shard(in, cache, n, &shard);
+		lists->shard[n].locked = !error && shard.lock.word != CPU_LOCK_FREE;
+		lists->locked += lists->shard[n].locked;
+	}
+	return error;
+}
+
+void verify_lists_count(struct verify_lists *lists, const struct inspect_slab *slab)
+{
+	const unsigned shard = shard_of(lists, &slab->slab), bucket = slab->slab.bucket;
+
+	if (slab->slab.node < lists->in->process.nodes)
+		lists->node[slab->slab.node].slabs++;
+	if (shard == NO_SHARD)
+		return;
+	lists->shard[shard].slabs++;
+	lists->shard[shard].partial += bucket < SHARD_BUCKETS;
+	lists->shard[shard].empty += bucket == SLAB_EMPTY;
+}
+
+static const char *name_of(const struct check *check)
+{
+	return check->cache->copy->name;
+}
+
+/* --- slabs on lists -------------------------------------------------------------------------- */
+
+static bool is_slab_of(const struct check *check, const struct slab *slab)
+{
+	return ((uintptr_t)slab->user & ~SLAB_TAGS) == check->cache->address;
+}
+
+static void tell_of_slab(const struct check *check, const char *list, unsigned number,
+			 uint64_t slab, const char *why)
+{
+	struct bug_info bug;
+
+	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check), "%s %u corrupt", list, number);
+	bug_info_note(&bug, "Slab 0x%llx %s", (unsigned long long)slab, why);
+	check->fn(&bug, check->arg);
+}
+
+/* Read the slab that a list leads to. false: it cannot be one. */
+static bool read_slab(const struct check *check, uint64_t address, struct slab *slab)
+{
+	return address % CPU_CACHELINE == 0 &&
+	       inspect_read(check->lists->in, address, sizeof(*slab), slab) == 0;
+}
+
+/* --- one list --------------------------------------------------------------------------------- */
+
+/* A list, and what its slabs say. */
+struct list {
+	const char *name;
+	unsigned number; /* of the shard or node */
+	uint64_t shard; /* 0: a list of debug slabs */
+	unsigned bucket;
+};
+
+/* Why a slab cannot be on this list; NULL: it can. */
+static const char *why_not_listed(const struct check *check, const struct list *list,
+				  const struct slab *slab, uint64_t before)
+{
+	if (!is_slab_of(check, slab))
+		return "is not of this cache";
+	if ((uintptr_t)slab->shard != list->shard)
+		return "is of another shard";
+	if (list->shard ? slab->bucket != list->bucket : slab->node != list->number)
+		return "does not say that it is on it";
+	if ((uintptr_t)slab->prev != before)
+		return "does not lead back to the slab before it";
+	return NULL;
+}
+
+/* The number of slabs on a list. */
+static unsigned check_list(const struct check *check, const struct list *list,
+			   const struct slab *first)
+{
+	uint64_t address = (uintptr_t)first, before = 0;
+	struct walk walk = {.remembered = 0};
+	unsigned counted = 0;
+
+	for (; address; counted++) {
+		struct slab slab;
+		const char *why = "cannot be read";
+
+		if (goes_round(&walk, address))
+			why = "is on it twice";
+		else if (read_slab(check, address, &slab))
+			why = why_not_listed(check, list, &slab, before);
+		if (why) {
+			tell_of_slab(check, list->name, list->number, address, why);
+			break;
+		}
+		before = address;
+		address = (uintptr_t)slab.next;
+	}
+	return counted;
+}
+
+static void tell_of_count(const struct check *check, const char *what, const char *place,
+			  unsigned number, unsigned counted, unsigned counter)
+{
+	struct bug_info bug;
+
+	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check), "%u %s counted but counter=%u",
+		       counted, what, counter);
+	bug_info_note(&bug, "%s %u", place, number);
+	check->fn(&bug, check->arg);
+}
+
+/* --- shards and nodes ------------------------------------------------------------------------- */
+
+static void check_counts(const struct check *check, unsigned number, const char *what,
+			 unsigned counter, unsigned scanned, unsigned listed)
+{
+	if (listed != counter)
+		tell_of_count(check, what, "Lists of shard", number, listed, counter);
+	if (scanned != counter)
+		tell_of_count(check, what, "Shard", number, scanned, counter);
+}
+
+static int check_shard(const struct check *check, unsigned number)
+{
+	const struct verify_shard *scanned = &check->lists->shard[number];
+	struct list list = {"List of shard", number,
+			    (uintptr_t)(check->cache->copy->shard + number), 0};
+	unsigned partial = 0, empty;
+	struct shard shard;
+	int error = inspect_shard(check->lists->in, check->cache, number, &shard);
+
+	if (error || scanned->locked)
+		return error;
+	for (; list.bucket < SHARD_BUCKETS; list.bucket++) {
+		const struct slab *first = shard.bucket[list.bucket];
+
+		partial += check_list(check, &list, first);
+		if ((first != NULL) != (shard.buckets >> list.bucket & 1))
+			tell_of_slab(check, list.name, number, (uintptr_t)first,
+				     "is first, against the shard's mask of lists");
+	}
+	list.bucket = SLAB_EMPTY;
+	empty = check_list(check, &list, shard.empty);
+	check_counts(check, number, "partial slabs", shard.partial, scanned->partial, partial);
+	check_counts(check, number, "empty slabs", shard.empties, scanned->empty, empty);
+	if (scanned->slabs != shard.slabs)
+		tell_of_count(check, "slabs", "Shard", number, scanned->slabs, shard.slabs);
+	return 0;
+}
+
+static int check_node(const struct check *check, unsigned n)
+{
+	const struct verify_node *scanned = &check->lists->node[n];
+	struct cache_node node;
+	int error = inspect_node(check->lists->in, check->cache, n, &node);
+
+	if (error || scanned->locked)
+		return error;
+	check_list(check, &(struct list){.name = "List of debug slabs of node", .number = n},
+		   node.debug.slabs.first);
+	check_list(check, &(struct list){.name = "List of sampled slabs of node", .number = n},
+		   node.profile.slabs.first);
+	/* A slab is counted before it names its cache, and while it is being released. */
+	if (scanned->slabs > node.nr_slabs)
+		tell_of_count(check, "slabs", "Node", n, scanned->slabs, node.nr_slabs);
+	return 0;
+}
+
+int verify_lists_end(struct verify_lists *lists, see_problem *fn, void *arg)
+{
+	const struct check check = {lists, &lists->in->caches[0], fn, arg};
+	int error = 0;
+
+	for (unsigned n = 0; n < lists->in->process.nodes && !error; n++)
+		error = check_node(&check, n);
+	for (unsigned n = 0; n < inspect_shards(lists->in) && !error; n++)
+		error = check_shard(&check, n);
+	return error;
+}
