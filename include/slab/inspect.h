@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libslab_inspect: a library that reads the caches of a process from its memory, without its help, also
+ * The library libslab_inspect reads the caches of a process from its memory, without its help, also
  * of one that hangs, that is stopped, or that left a core file. Programs link it with -lslab_inspect;
  * it needs no libslab.so, but is of the same build as that of the process.
  *
