@@ -12,6 +12,7 @@
 #include <slab/slab.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "core/debug_record.h"
 #include "core/shard.h"
 #include "core/slab.h"
@@ -148,14 +149,20 @@ static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at
 
 /* --- maps ------------------------------------------------------------------------------- */
 
-/* No free object of a slab with a damaged map is allocated again. Returns false if the descriptor is
- * damaged, too: then nothing can be repaired. */
-static bool mark_all_used(const struct slab_cache *cache, struct slab *slab)
+/* No free object of a slab with a damaged map is allocated again. The shard counts those that the map
+ * had as free. Returns false if the descriptor is damaged, too: then nothing can be repaired. */
+static bool mark_all_used(const struct slab_cache *cache, struct shard *shard, struct slab *slab)
 {
+	unsigned free = 0;
+
 	if (slab->bucket > SLAB_OFF || slab->objects * cache->size > slab_bytes(slab))
 		return false;
-	memset(slab->map, 0, map_words(slab->objects) * sizeof(slab->map[0]));
+	for (unsigned word = 0; word < map_words(slab->objects); word++) {
+		free += bits_count(slab->map[word]);
+		__atomic_store_n(&slab->map[word], 0, __ATOMIC_RELAXED);
+	}
 	__atomic_store_n(&slab->free, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&shard->used, shard->used + free, __ATOMIC_RELAXED);
 	if (slab->initialized > slab->objects)
 		__atomic_store_n(&slab->initialized, slab->objects, __ATOMIC_RELAXED);
 	return true;
@@ -181,15 +188,11 @@ static void repair_map(const struct slab_cache *cache, struct shard *shard, stru
 		       struct bug_info *bug)
 {
 	const bool is_listed = slab->bucket < SLAB_OFF;
-	const int before = slab->initialized - slab->free; /* as the shard has counted */
 
 	if (is_listed)
 		slab_take_off(shard, slab);
-	if (mark_all_used(cache, slab))
+	if (mark_all_used(cache, shard, slab))
 		bug_info_fix(bug, "Marking all objects used");
-	__atomic_store_n(&shard->used,
-			 shard->used + (uint64_t)(slab->initialized - slab->free - before),
-			 __ATOMIC_RELAXED);
 	if (is_listed)
 		slab_put_on(shard, slab);
 }
