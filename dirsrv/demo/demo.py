@@ -28,7 +28,7 @@ EXIT_FAILURE, EXIT_INTERRUPTED = 1, 130
 CACHE = "ldapd.operation"
 OWN = "^(pblock|ldapd.entry|ldapd.operation)$"  # small beside those of attributes and values
 CACHES_SHOWN = 12
-SITES_SHOWN = 16  # lines
+SITE_LINES = 6  # of each list of call sites
 SAMPLE_S = 0.2  # of the picture
 PROGRAMS = ("ldapd", "ldapload", "slabinfo", "corruption")
 
@@ -63,13 +63,16 @@ def wait(duration, what):
 
 
 def slabinfo(options, server, *arguments, lines=None):
-    """Run it as an operator does, and show what it prints."""
+    """Run it as an operator does, and show what it prints: of each list that a line at the margin begins,
+    so many lines."""
     say(f"\n$ slabinfo --pid {server.pid} {shlex.join(arguments)}")
-    output = run([f"{options.build}/bin/slabinfo", "--pid", str(server.pid), *arguments]).rstrip()
-    output = output.split("\n")
-    if lines and len(output) > lines:
-        output = [*output[:lines], "..."]
-    say("\n".join(output))
+    shown = 0
+    for line in run([f"{options.build}/bin/slabinfo", "--pid", str(server.pid), *arguments]).rstrip().split("\n"):
+        shown = shown + 1 if line.startswith(" ") else 0
+        if not lines or shown <= lines:
+            say(line)
+        elif shown == lines + 1:
+            say("...")
 
 
 # ---- the parts ----
@@ -107,7 +110,7 @@ def show_debugging(options, server, load):
         heading("under load: debugging is switched on for one cache, and off again")
         slabinfo(options, server, "-da", CACHE)
         meanwhile = rate(server, options.seconds)
-        slabinfo(options, server, "-t", CACHE, lines=SITES_SHOWN)
+        slabinfo(options, server, "-t", CACHE, lines=SITE_LINES)
         slabinfo(options, server, "-v", CACHE)
         slabinfo(options, server, "-d", CACHE)
         say(f"\nMeanwhile ldapd answered {meanwhile:,.0f} operations per second.")
