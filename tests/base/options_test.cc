@@ -162,7 +162,7 @@ TEST(OptionsTest, ControlIsAWordOrTheNumberOfASignal)
 				  "signal:9", "signal:11", "signal:19", "signal:32", "signal:33"})
 		EXPECT_EQ(complaint("SLAB_CONTROL", value),
 			  std::string("SLAB_CONTROL=") + value +
-				  " is not valid; accepted: auto, on, off, signal:N; "
+				  " is not valid; accepted: auto, on, full, off, signal:N; "
 				  "using auto; off with libslab_malloc.so");
 }
 
