@@ -2,6 +2,7 @@
 /* The address space of a cache with SLAB_APART: vacant slabs, and whom they serve. */
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <set>
 #include <vector>
 
@@ -75,10 +76,10 @@ private:
 
 struct space *make_space(std::uint64_t limit = 0)
 {
-	auto *space = new struct space(); /* its slabs stay in the segments */
+	static auto *spaces = new std::deque<struct space>; /* their slabs stay in the segments */
 
-	space->limit = limit;
-	return space;
+	spaces->emplace_back().limit = limit;
+	return &spaces->back();
 }
 
 TEST_F(SpaceTest, AVacantSlabServesItsSpaceAgain)
