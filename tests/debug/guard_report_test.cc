@@ -166,9 +166,11 @@ TEST_F(GuardTest, TheReportHandlerGetsTheReportOfTheFault)
 TEST_F(GuardTest, ASmallAlternateStackIsEnough)
 {
 	char *obj = object_at(true);
-	/* A frame of a signal, whose size depends on the CPU, and a page. */
+	/* A frame of a signal, whose size depends on the CPU, and a page; instrumented frames are
+	 * larger. */
 	const std::size_t size =
-		(static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + 2 * page) & ~(page - 1);
+		(static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + (under_asan ? 6 : 2) * page) &
+		~(page - 1);
 
 	free(obj);
 	const child_end end = end_of_child([obj, size] {
