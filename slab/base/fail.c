@@ -126,8 +126,14 @@ bool fail_wants(const char *cache_name)
 
 void fail_set(const struct slab_fail *settings)
 {
+	struct injection *slot;
+
 	publish_lock();
-	slots[publish_begin(&published)] = (struct injection){.settings = *settings};
+	slot = &slots[publish_begin(&published)];
+	slot->settings = *settings;
+	/* A thread that decided by the slot's last settings may still count there. */
+	__atomic_store_n(&slot->calls, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->failures, 0, __ATOMIC_RELAXED);
 	publish_end(&published);
 	publish_unlock();
 }
