@@ -45,6 +45,12 @@ struct pages {
 
 extern struct pages slab_pages;
 
+/* Count bytes of metadata, under any lock. */
+static inline void metadata_count(uint64_t bytes)
+{
+	__atomic_fetch_add(&slab_pages.metadata_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 enum alloc_failure {
 	ALLOC_FAILURE_NONE, /* no failure, or one for another reason (a constructor's) */
 	ALLOC_FAILURE_CACHE, /* its limit of bytes, or of address space */

@@ -239,7 +239,7 @@ static unsigned take_lowest(struct block *block)
 	if (--block->free_count == 0)
 		list_remove(block);
 	if (i >= block->made) {
-		slab_pages.metadata_bytes += (i + 1u - block->made) * bytes_of(block->class);
+		metadata_count((i + 1u - block->made) * bytes_of(block->class));
 		block->made = (uint16_t)(i + 1);
 	}
 	return i;
@@ -345,7 +345,7 @@ static bool publish(struct arena *arena, unsigned class, unsigned node)
 	if (!lists[node])
 		lists[node] = arena->list;
 	metadata_arenas[node] = arena;
-	slab_pages.metadata_bytes += sizeof(*arena);
+	metadata_count(sizeof(*arena));
 	return false;
 }
 
@@ -448,7 +448,7 @@ static struct block *take_ripe(struct walk *walk)
 static void list_again(struct block *block, bool done)
 {
 	if (done) {
-		slab_pages.metadata_bytes -= block->made * bytes_of(block->class);
+		metadata_count(-(uint64_t)(block->made * bytes_of(block->class)));
 		block->made = 0;
 	}
 	block->returning = false;

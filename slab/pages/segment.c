@@ -136,8 +136,8 @@ static bool publish(struct segment *segment, unsigned shift)
 		return true;
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
-	slab_pages.segment_count++;
-	slab_pages.metadata_bytes += SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET;
+	__atomic_fetch_add(&slab_pages.segment_count, 1, __ATOMIC_RELAXED);
+	metadata_count(SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET);
 	segment_mark_slabs(segment_start(segment));
 	units_put(&units, 0, 0);
 	if (segment->mapped < SEGMENT_SIZE)

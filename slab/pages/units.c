@@ -307,11 +307,18 @@ unsigned units_leading(const struct units *units)
 
 /* --- taking and putting ------------------------------------------------------------------- */
 
+/* With the lock of segments; other threads read the sum without it. */
+static void add_free_bytes(uint64_t bytes)
+{
+	__atomic_store_n(&slab_pages.free_slab_bytes, slab_pages.free_slab_bytes + bytes,
+			 __ATOMIC_RELAXED);
+}
+
 void units_take(const struct units *units)
 {
 	struct segment *segment = units->segment;
 
-	slab_pages.free_slab_bytes -= units_resident(units) * UNIT_BYTES;
+	add_free_bytes(-(uint64_t)(units_resident(units) * UNIT_BYTES));
 	clear(segment->free, units->first, units->n);
 	clear(segment->resident, units->first, units->n);
 	for (unsigned map = 0; map < UNITS_MAPS; map++)
@@ -322,7 +329,7 @@ void units_put(const struct units *units, unsigned resident, uint32_t since)
 {
 	struct segment *segment = units->segment;
 
-	slab_pages.free_slab_bytes += resident * UNIT_BYTES;
+	add_free_bytes(resident * UNIT_BYTES);
 	set(segment->free, units->first, units->n);
 	set(segment->resident, units->first, resident);
 	for (unsigned i = 0; i < resident; i++)
