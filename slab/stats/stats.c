@@ -84,18 +84,22 @@ static uint64_t put_node(struct slab_stats *stats, const struct slab_cache *cach
 	return sums.slabs;
 }
 
-static void add_place(struct slab_stats *stats, const struct slab *slab, bool is_legacy)
+/* Descriptors change their use while a thread looks at them. */
+#define RACES __attribute__((no_sanitize("thread")))
+
+RACES static void add_place(struct slab_stats *stats, const struct slab *slab,
+			    const struct slab_debug *debug, bool serves)
 {
-	const unsigned used = LOAD(slab->debug->used);
+	const unsigned used = LOAD(debug->used), node = LOAD(slab->node);
 
 	stats->objects += used;
-	stats->node_objects[slab->node] += used;
-	stats->total_objects += slab->objects;
+	stats->node_objects[node] += used;
+	stats->total_objects += LOAD(slab->objects);
 	if (used == slab_initialized(slab)) {
 		stats->full++;
-	} else if (!is_legacy && !debug_is_guarded(slab) && !slab->debug->disabled) {
+	} else if (serves && !LOAD(debug->disabled)) {
 		stats->partial++;
-		stats->node_partial[slab->node]++;
+		stats->node_partial[node]++;
 	}
 }
 
@@ -104,26 +108,43 @@ struct look {
 	struct slab_stats *stats;
 };
 
-/* The node's lock is not taken: of a guarded slab it is another one. The memory is never unmapped. */
-__attribute__((no_sanitize("thread"))) static void see_debug_slab(struct slab *slab, void *arg)
+/* debug_has_present_layout(), without the lock. */
+RACES static bool has_present_layout(const struct slab_cache *cache, const struct slab_debug *debug)
+{
+	const uint64_t debug_flags = cache_debug_flags(cache);
+
+	return debug_flags & DEBUG_FLAGS_SLAB &&
+	       LOAD(debug->debug_flags) == debug_flags_of_layout(debug_flags) &&
+	       LOAD(debug->object_size) == cache->object_size;
+}
+
+/* The node's lock is not taken: of a guarded slab it is another one. The slab may lose its struct
+ * slab_debug meanwhile, whose memory is never unmapped. */
+RACES static void see_debug_slab(struct slab *slab, void *arg)
 {
 	const struct look *look = arg;
 	struct slab_stats *stats = look->stats;
-	const struct slab_debug *debug = LOAD(slab->debug);
-	const bool guarded = debug_is_guarded(slab);
-	bool is_legacy;
+	const struct slab_debug *debug;
+	bool guarded, is_legacy;
 
 	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
-	is_legacy = !debug || (!guarded && !debug_is_profiled(slab) &&
-			       !debug_has_present_layout(look->cache, slab));
+	debug = LOAD(slab->debug);
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) /* it may have become a large allocation */
+		return;
+	if (!debug) {
+		stats->legacy_slabs++;
+		if (stats->full) /* it was neither partial nor empty */
+			stats->full--;
+		return;
+	}
+	guarded = LOAD(debug->guarded);
+	is_legacy = !guarded && !(LOAD(debug->debug_flags) & DEBUG_FLAG_PROFILE) &&
+		    !has_present_layout(look->cache, debug);
 	stats->guarded_slabs += guarded;
-	stats->debug_slabs += debug && !guarded;
+	stats->debug_slabs += !guarded;
 	stats->legacy_slabs += is_legacy;
-	if (debug)
-		add_place(stats, slab, is_legacy);
-	else if (stats->full) /* it was neither partial nor empty */
-		stats->full--;
+	add_place(stats, slab, debug, !is_legacy && !guarded);
 }
 
 static void put_slabs(struct slab_stats *stats, const struct slab_cache *cache)
