@@ -91,10 +91,8 @@ size_t debug_size(const struct slab *slab);
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 
-/* Does the debug slab have the cache's present layout? */
-bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
-/* Are objects allocated from the debug slab: does it have this layout, or is it of the heap profile,
- * which is on? */
+/* Are objects allocated from the debug slab: does it have the cache's present layout, or is it of the
+ * heap profile, which is on? */
 bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use permanently. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);

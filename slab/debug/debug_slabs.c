@@ -274,22 +274,11 @@ static void list_remove(struct cache_node *node, struct slab *slab)
 	slab->debug->counted = 0;
 }
 
-/* The object size is compared, too: merging may have made the cache's objects larger. */
-bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab)
-{
-	uint64_t debug_flags = cache_debug_flags(cache);
-
-	return debug_flags & DEBUG_FLAGS_SLAB &&
-	       __atomic_load_n(&slab->debug->debug_flags, __ATOMIC_RELAXED) ==
-		       debug_flags_of_layout(debug_flags) &&
-	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
-}
-
 /* Slabs of the heap profile serve it whatever the cache's debug flags are. */
 bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab)
 {
 	if (!debug_is_profiled(slab))
-		return debug_has_present_layout(cache, slab);
+		return debug_has_present_layout(cache, slab->debug);
 	return profile_is_on() && slab->debug->object_size == cache->object_size;
 }
 

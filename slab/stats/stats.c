@@ -108,16 +108,6 @@ struct look {
 	struct slab_stats *stats;
 };
 
-/* debug_has_present_layout(), without the lock. */
-RACES static bool has_present_layout(const struct slab_cache *cache, const struct slab_debug *debug)
-{
-	const uint64_t debug_flags = cache_debug_flags(cache);
-
-	return debug_flags & DEBUG_FLAGS_SLAB &&
-	       LOAD(debug->debug_flags) == debug_flags_of_layout(debug_flags) &&
-	       LOAD(debug->object_size) == cache->object_size;
-}
-
 /* The node's lock is not taken: of a guarded slab it is another one. The slab may lose its struct
  * slab_debug meanwhile, whose memory is never unmapped. */
 RACES static void see_debug_slab(struct slab *slab, void *arg)
@@ -140,7 +130,7 @@ RACES static void see_debug_slab(struct slab *slab, void *arg)
 	}
 	guarded = LOAD(debug->guarded);
 	is_legacy = !guarded && !(LOAD(debug->debug_flags) & DEBUG_FLAG_PROFILE) &&
-		    !has_present_layout(look->cache, debug);
+		    !debug_has_present_layout(look->cache, debug);
 	stats->guarded_slabs += guarded;
 	stats->debug_slabs += !guarded;
 	stats->legacy_slabs += is_legacy;

@@ -53,14 +53,6 @@ __extension__ struct descriptors {
 	struct slab_debug debug[DESCRIPTORS_MAX];
 };
 
-/* debug_has_present_layout() for copies. */
-static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
-{
-	return copy->debug_flags & DEBUG_FLAGS_SLAB &&
-	       debug->debug_flags == debug_flags_of_layout(copy->debug_flags) &&
-	       debug->object_size == copy->object_size;
-}
-
 /* debug_is_profiled() for copies. */
 static bool is_profiled(const struct inspect_slab *seen)
 {
@@ -89,8 +81,9 @@ static void see(const struct inspect_cache *cache, const struct descriptors *fro
 		seen->used = seen->debug.used;
 	}
 	seen->guarded = seen->slab.debug && seen->debug.guarded;
-	seen->is_legacy = seen->tagged && !seen->guarded && !is_profiled(seen) &&
-			  (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
+	seen->is_legacy =
+		seen->tagged && !seen->guarded && !is_profiled(seen) &&
+		(!seen->slab.debug || !debug_has_present_layout(cache->copy, &seen->debug));
 }
 
 static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
