@@ -140,35 +140,15 @@ static __attribute__((noinline)) unsigned put_near(struct put *put, struct slab 
 	const ptrdiff_t size = (ptrdiff_t)put->size, step = (char *)p[1] - (char *)p[0];
 	unsigned k;
 
-	if (step == size || step == -size) {
-		k = run_length(n, p, step);
-		if (step > 0 && k > slab->initialized - index)
-			k = slab->initialized - index;
-		if (step < 0 && k > index + 1)
-			k = index + 1;
-		set_run(put, slab, step > 0 ? index : index + 1 - k, k);
-	} else {
-		k = put_word(put, slab, index, n, p);
-	}
-	if (SLAB_UNLIKELY(slab->free >= slab->up))
-		slab_relist(put->shard, slab);
+	if (step != size && step != -size)
+		return put_word(put, slab, index, n, p);
+	k = run_length(n, p, step);
+	if (step > 0 && k > slab->initialized - index)
+		k = slab->initialized - index;
+	if (step < 0 && k > index + 1)
+		k = index + 1;
+	set_run(put, slab, step > 0 ? index : index + 1 - k, k);
 	return k;
-}
-
-/* An object that no neighbour follows: with a few instructions, since frees in random order come here. */
-static inline void put_alone(struct put *put, struct slab *slab, unsigned index)
-{
-	const uint64_t bit = UINT64_C(1) << index % 64, map = slab->map[index / 64];
-	const unsigned free = slab->free + 1u;
-
-	if (SLAB_UNLIKELY(map & bit)) {
-		add_twice(put, slab, index / 64, bit);
-		return;
-	}
-	__atomic_store_n(&slab->map[index / 64], map | bit, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->free, (uint16_t)free, __ATOMIC_RELAXED);
-	if (SLAB_UNLIKELY(free >= slab->up))
-		slab_relist(put->shard, slab);
 }
 
 /* With the lock: put the objects of this shard. The others stay, at the start of objs[]; returns their
@@ -192,12 +172,16 @@ static unsigned put_round(struct put *put, unsigned n, void **objs)
 			continue;
 		}
 		index = slab_index_at(reciprocal, (size_t)(obj - slab->base), &starts);
-		if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized))
+		if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized)) {
 			add_bad(put, obj, PUT_NO_OBJECT);
-		else if ((size_t)((char *)p[1] - obj) + near < 2 * near && p + 1 < end)
+			continue;
+		}
+		if ((size_t)((char *)p[1] - obj) + near < 2 * near && p + 1 < end)
 			p += put_near(put, slab, index, (unsigned)(end - p), p) - 1;
 		else
-			put_alone(put, slab, index);
+			set_bits(put, slab, index / 64, UINT64_C(1) << index % 64, 1);
+		if (SLAB_UNLIKELY(slab->free >= slab->up))
+			slab_relist(put->shard, slab);
 	}
 	*kept = NULL;
 	return (unsigned)(kept - objs);
