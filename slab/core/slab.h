@@ -28,14 +28,6 @@ static inline struct slab_cache *slab_user(const struct slab *slab)
 	return (struct slab_cache *)(user & ~SLAB_TAGS);
 }
 
-/* The cache of an untagged slab, whose objects the fast paths may free; NULL otherwise. */
-static inline struct slab_cache *slab_plain_user(const struct slab *slab)
-{
-	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_RELAXED);
-
-	return user & SLAB_TAGS ? NULL : (struct slab_cache *)user;
-}
-
 static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 {
 	return (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_ACQUIRE) & tag;
@@ -167,16 +159,6 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 
 /* Is an object of a debug or legacy slab allocated? */
 bool debug_is_allocated(const struct slab *slab, unsigned index);
-
-/*
- * When debug flags are switched on, existing slabs become legacy slabs: objects are freed into them but
- * not allocated from them. A legacy slab keeps its map and its shard, is SLAB_OFF, and its user has
- * SLAB_TAG_DEBUG, so that a free looks at its bit in the call.
- */
-static inline bool slab_is_legacy(const struct slab *slab)
-{
-	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
-}
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 

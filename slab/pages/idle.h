@@ -44,19 +44,6 @@ static inline void idle_begin(int cpu)
  * by the next pass at the earliest. */
 uint32_t decay_epoch(void);
 
-/* Call this before allocating from a slab, with the lock of its shard or while no other thread has
- * it. Page faults bring back the pages that it lacks, so it counts as backed from now on. A slab
- * that no pass has seen lacks no pages. The caller calls maintenance_resume() or idle_begin() when
- * it holds no lock any more. */
-static inline void decay_begin_use(struct slab *slab)
-{
-	if (SLAB_UNLIKELY(slab_idle_since(slab))) {
-		slab_set_idle_since(slab, 0);
-		__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
-	}
-	idle_kick();
-}
-
 /* SLAB_DECAY_MS=0: free slabs keep no memory. */
 bool decay_at_once(void);
 
