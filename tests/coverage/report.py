@@ -12,8 +12,10 @@ import fnmatch
 import pathlib
 import sys
 
-GOALS = {"lines": 92.0, "branches": 82.0}
+GOALS = {"lines": 94.0, "branches": 85.0}
 TOLERATED = 15
+# The tests of this folder run programs with the libraries that users get, which do not count.
+ELSEWHERE = "slab/control"
 
 
 class Counts:
@@ -92,10 +94,12 @@ def print_table(files):
     folders = collections.defaultdict(Counts)
     whole = Counts()
     for file in files:
-        folders[str(pathlib.PurePath(file.path).parent)].add(file.counts)
-        whole.add(file.counts)
+        folder = str(pathlib.PurePath(file.path).parent)
+        folders[folder].add(file.counts)
+        if folder != ELSEWHERE:
+            whole.add(file.counts)
     print(f"{'folder':24} {'lines':>18} {'branches':>18}")
-    for name, counts in [*sorted(folders.items()), ("all", whole)]:
+    for name, counts in [*sorted(folders.items()), (f"all but {ELSEWHERE}", whole)]:
         cells = (f"{p[0]:5}/{p[1]:<5} {percent(p):5.1f}%" for p in (counts.lines, counts.branches))
         print(f"{name:24} " + " ".join(f"{cell:>18}" for cell in cells))
     return whole
