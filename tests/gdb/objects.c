@@ -37,10 +37,11 @@ static void stay_on_this_cpu(void)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-/* Free more objects than an array holds, until half of them go to a magazine. */
+/* Free more objects than an array holds, until half of them go to a magazine; others are a reserve. */
 static void fill_magazine(void)
 {
-	struct slab_cache *cache = slab_cache_create("held", 64, NULL, SLAB_NO_MERGE);
+	const struct slab_cache_args args = {.reserve = 10};
+	struct slab_cache *cache = slab_cache_create("held", 64, &args, SLAB_NO_MERGE);
 	const struct depot *depot = &cache->node[0].depot;
 	void *obj[1100];
 

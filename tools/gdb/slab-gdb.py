@@ -135,15 +135,37 @@ def is_free(slab, index):
     return bool(read64(int(slab["map"].address) + 8 * (index // 64)) >> index % 64 & 1)
 
 
-def array_objects(cache, cpu):
-    """The addresses of the objects in a CPU's array (cpu_cache/arrays.h)."""
+def cpu_array(cache, cpu):
+    """A CPU's array (cpu_cache/arrays.h), and the number of its objects."""
     offset = gdb.lookup_type("struct cpu_array")["count"].bitpos // 8
     row = int(cache["own_arrays"]) + (cpu << CPU_ROW_SHIFT) - offset
     array = pointer_to("struct cpu_array", row)
-    count, first = int(array["count"]), row + array.type.target().sizeof
+    count = int(array["count"])
+    return array, count >> 48 if global_variable("cpu_engine")["pairs"] else count
+
+
+def array_objects(cache, cpu):
+    """The addresses of the objects in a CPU's array."""
+    array, n = cpu_array(cache, cpu)
+    first = int(array) + array.type.target().sizeof
     if not global_variable("cpu_engine")["pairs"]:
-        return [read64(first + 8 * i) for i in range(count)]
-    return [read64(first + 16 * i) for i in range((count >> 48) - 1)] + [count & WORD_POINTER]
+        return [read64(first + 8 * i) for i in range(n)]
+    newest = [int(array["count"]) & WORD_POINTER] if n else []
+    return [read64(first + 16 * i) for i in range(n - 1)] + newest
+
+
+def depots(cache):
+    """The magazines of each node."""
+    first, size = int(cache["node"].address), gdb.lookup_type("struct cache_node").sizeof
+    for n in range(int(global_variable("topology_node_count"))):
+        yield pointer_to("struct cache_node", first + n * size)["depot"]
+
+
+def unused_objects(cache):
+    """Free objects that are in use to their slabs: those of CPUs, magazines and the reserve."""
+    in_arrays = sum(cpu_array(cache, cpu)[1] for cpu in range(cpus()))
+    in_magazines = sum(int(depot["objects"]) for depot in depots(cache))
+    return in_arrays + in_magazines + int(cache["memory"]["reserve_left"])
 
 
 def contains(pointers, count, address):
@@ -154,10 +176,7 @@ def contains(pointers, count, address):
 
 def held_by_node(cache, address):
     """Free, but in a magazine."""
-    first = int(cache["node"].address)
-    for n in range(int(global_variable("topology_node_count"))):
-        size = gdb.lookup_type("struct cache_node").sizeof
-        depot = pointer_to("struct cache_node", first + n * size)["depot"]
+    for n, depot in enumerate(depots(cache)):
         for i in range(min(int(depot["full"]), MAGAZINES_MAX)):
             magazine = depot["magazine"][i]
             if contains(magazine["obj"], int(magazine["count"]), address):
@@ -351,7 +370,7 @@ def describe_object(address):
 
 
 def cache_rows():
-    """{cache address: [slabs, objects in use]} by one look at every slab."""
+    """{cache address: [slabs, objects that are in use to them]} by one look at every slab."""
     rows = {}
     for segment in segments():
         for slab in slabs(segment):
@@ -407,8 +426,9 @@ class SlabInfo(gdb.Command):
             if not wanted.search(name):
                 continue
             count, used = rows.get(int(cache), (0, 0))
+            objects = max(0, used - unused_objects(cache))
             print(
-                f"{name:<24}{used:>10}{int(cache['object_size']):>9}{count:>8}  "
+                f"{name:<24}{objects:>10}{int(cache['object_size']):>9}{count:>8}  "
                 f"{debug_flags_text(int(cache['debug_flags'])):<8}0x{int(cache):x}"
             )
 
