@@ -53,6 +53,43 @@ TEST_F(FindLeaksTest, TheSameOfACoreFile)
 	EXPECT_FALSE(contains(got.out, "stood still")) << got.out;
 }
 
+/* Connections of an epoll server, values of signals that wait and of timers. */
+TEST_F(FindLeaksTest, WhatOnlyTheKernelHasIsNoLeak)
+{
+	for (const char *task : {"e", "q", "T"}) {
+		process.do_task(*task);
+		const result got = slabinfo({"--find-leaks", pid_of(process)});
+
+		EXPECT_EQ(got.status, 0) << got.out;
+		EXPECT_TRUE(contains(got.out, "\nNo leaks found.\n")) << task << got.out;
+	}
+}
+
+TEST_F(FindLeaksTest, ACoreFileLacksWhatOnlyTheKernelHas)
+{
+	process.do_task('e');
+	const result got = slabinfo({"--find-leaks", core_of(process)});
+
+	EXPECT_TRUE(has_leak(got.out, "100", "0", "node"));
+	EXPECT_TRUE(contains(got.out, "\nOnly the kernel knows the pointers in epoll, io_uring, "
+				      "signals, timers: objects that have no others are listed, "
+				      "too.\n"))
+		<< got.out;
+}
+
+TEST_F(FindLeaksTest, PointersThatTheKernelHidesAreMentioned)
+{
+	if (!process.do_task('u').empty())
+		GTEST_SKIP() << "no io_uring here";
+	process.do_task('c');
+	const result got = slabinfo({"--find-leaks", pid_of(process)});
+
+	EXPECT_TRUE(contains(got.out, "\nOnly the kernel knows the pointers in io_uring: "))
+		<< got.out;
+	EXPECT_TRUE(contains(slabinfo({"--find-leaks", "--json", pid_of(process)}).out,
+			     "\"hidden\": [\n    \"io_uring\"\n  ]"));
+}
+
 TEST_F(FindLeaksTest, AChainIsOneLeakThatHoldsTheRest)
 {
 	process.do_task('c');

@@ -8,6 +8,7 @@
 #include "pages/segment.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
 #include <slab/slab.h>
@@ -15,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -132,6 +137,60 @@ static NOINLINE void lose_tracked(void)
 {
 	for (volatile int i = 0; i < 5; i++)
 		((char *volatile)slab_alloc(tracked))[0] = 0;
+}
+
+/* --- giving to the kernel -------------------------------------------------------------- */
+
+#define WATCHED 100
+
+/* The kernel alone has the pointers to these nodes. */
+static NOINLINE void watch_nodes(void)
+{
+	const int epoll = epoll_create1(0);
+
+	for (int i = 0; i < WATCHED; i++) {
+		struct epoll_event event = {.events = EPOLLIN, .data.ptr = node_new(NULL)};
+
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, eventfd(0, 0), &event) != 0)
+			abort();
+	}
+}
+
+static void block_signal(void)
+{
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGRTMIN);
+	pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+}
+
+/* Two signals that wait: for the process and for a thread. */
+static NOINLINE void queue_nodes(void)
+{
+	union sigval value = {.sival_ptr = node_new(NULL)};
+
+	sigqueue(getpid(), SIGRTMIN, value);
+	value.sival_ptr = node_new(NULL);
+	pthread_sigqueue(pthread_self(), SIGRTMIN, value);
+}
+
+static NOINLINE void time_node(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+	timer_t timer;
+
+	event.sigev_value.sival_ptr = node_new(NULL);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+}
+
+/* Prints a line if there is no io_uring. */
+static NOINLINE void open_io_uring(void)
+{
+	char parameters[120] = "";
+
+	if (syscall(SYS_io_uring_setup, 1, parameters) < 0)
+		puts("no io_uring");
 }
 
 /* --- growing -------------------------------------------------------------------------- */
@@ -284,6 +343,18 @@ static void do_task(char task)
 	case 'b':
 		grow();
 		break;
+	case 'e':
+		watch_nodes();
+		break;
+	case 'q':
+		queue_nodes();
+		break;
+	case 'T':
+		time_node();
+		break;
+	case 'u':
+		open_io_uring();
+		break;
 	case 'z':
 		overflow();
 		break;
@@ -311,6 +382,7 @@ int main(void)
 {
 	char task[2];
 
+	block_signal();
 	create_caches();
 	reach_everything();
 	forget();

@@ -290,6 +290,11 @@ const char *memory_trouble(const struct memory *memory)
 	return memory->trouble;
 }
 
+unsigned memory_hidden(const struct memory *memory)
+{
+	return memory->hidden;
+}
+
 int memory_read(struct memory *memory, uint64_t address, size_t size, void *to)
 {
 	return memory->source->read(memory, address, size, to);

@@ -63,7 +63,8 @@ struct memory_range {
 };
 typedef int memory_range_fn(const struct memory_range *range, void *arg);
 
-/* A thread, with all its registers as words. */
+/* A thread, with all its registers as words; or with tid 0 the words that the kernel keeps for the
+ * process. */
 struct memory_thread {
 	pid_t tid;
 	uint64_t sp;
@@ -77,6 +78,14 @@ typedef int memory_thread_fn(const struct memory_thread *thread, void *arg);
  * -errno; -EBUSY: the process runs. */
 int memory_each_range(struct memory *memory, memory_range_fn *fn, void *arg);
 int memory_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg);
+
+/* memory_hidden: pointers of the program that neither ranges nor threads have, since only the kernel
+ * knows them. */
+#define MEMORY_HIDDEN_EPOLL 1u
+#define MEMORY_HIDDEN_IO_URING 2u
+#define MEMORY_HIDDEN_SIGNALS 4u
+#define MEMORY_HIDDEN_TIMERS 8u
+unsigned memory_hidden(const struct memory *memory);
 
 /* How a process is copied. */
 struct snapshot {

@@ -326,6 +326,8 @@ struct memory *memory_open_core(const char *path, const char *exe)
 		return NULL;
 	}
 	core->memory.source = &core_source;
+	core->memory.hidden = MEMORY_HIDDEN_EPOLL | MEMORY_HIDDEN_IO_URING | MEMORY_HIDDEN_SIGNALS |
+			      MEMORY_HIDDEN_TIMERS;
 	core->exe = exe;
 	if (!core_file_open(&core->file, path) ||
 	    !core_file_each_mapping(&core->file, path, add_mapping, core))

@@ -12,6 +12,7 @@
 #include "array.h"
 #include "fail.h"
 #include "freeze.h"
+#include "kernel_words.h"
 #include "memory_source.h"
 #include "snapshot_maps.h"
 
@@ -44,6 +45,7 @@ struct copy {
 	struct snapshot *about;
 	struct snapshot_maps maps;
 	struct frozen frozen;
+	struct kernel_words kernel;
 	struct extent *extent; /* ordered by address */
 	size_t extents, extent_room;
 	char *pool;
@@ -279,7 +281,8 @@ static int copy_each_range(struct memory *memory, memory_range_fn *fn, void *arg
 static int copy_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg)
 {
 	const struct copy *copy = copy_of(memory);
-	int result = 0;
+	const struct memory_thread kernel = {0, 0, copy->kernel.word, copy->kernel.count};
+	int result = fn(&kernel, arg);
 
 	for (size_t i = 0; i < copy->frozen.threads && !result; i++) {
 		const struct frozen_thread *thread = &copy->frozen.thread[i];
@@ -296,6 +299,7 @@ static void copy_close(struct memory *memory)
 	struct copy *copy = copy_of(memory);
 
 	freeze_free(&copy->frozen);
+	kernel_words_free(&copy->kernel);
 	snapshot_maps_free(&copy->maps);
 	memory_close(copy->live);
 	if (copy->pool)
@@ -375,7 +379,10 @@ static int stop_and_copy(struct copy *copy)
 	if (!error)
 		error = add_ranges(copy);
 	if (!error)
+		error = kernel_words_read(&copy->kernel, &copy->frozen, copy->deadline_us);
+	if (!error)
 		error = copy_all(copy);
+	copy->memory.hidden = copy->kernel.hidden;
 	copy->memory.now_ms = freeze_now() / 1000;
 	copy->about->still_us = thaw(&copy->frozen);
 	return error;

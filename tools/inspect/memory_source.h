@@ -41,6 +41,7 @@ struct memory {
 	size_t mappings, capacity;
 	uint64_t root;
 	uint64_t now_ms; /* unless it is live: when its memory was copied; 0: not known */
+	unsigned hidden; /* memory_hidden() */
 	char trouble[512];
 	int socket; /* memory_socket.c */
 };

@@ -16,6 +16,7 @@
 
 #define GROUPS_SHOWN 20
 #define ADDRESSES_SHOWN 3
+#define HIDDEN_NAMES 4
 
 static const char large_name[] = "size-large";
 
@@ -151,8 +152,40 @@ static void print_group(const struct options *options, const struct reach *reach
 		site_print_stack(symbolizer, &site, 0);
 }
 
+/* The names of what the kernel hides; the number of them. */
+static size_t hidden_names(const struct process *process, const char *names[])
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} all[HIDDEN_NAMES] = {{MEMORY_HIDDEN_EPOLL, "epoll"},
+			       {MEMORY_HIDDEN_IO_URING, "io_uring"},
+			       {MEMORY_HIDDEN_SIGNALS, "signals"},
+			       {MEMORY_HIDDEN_TIMERS, "timers"}};
+	size_t count = 0;
+
+	for (size_t i = 0; i < HIDDEN_NAMES; i++)
+		if (memory_hidden(process->memory) & all[i].flag)
+			names[count++] = all[i].name;
+	return count;
+}
+
+static void print_hidden(const struct process *process)
+{
+	const char *names[HIDDEN_NAMES];
+	const size_t count = hidden_names(process, names);
+
+	if (!count)
+		return;
+	printf("\nOnly the kernel knows the pointers in ");
+	for (size_t i = 0; i < count; i++)
+		printf("%s%s", i ? ", " : "", names[i]);
+	puts(": objects that have no others are listed, too.");
+}
+
 static void print_notes(const struct process *process, const struct groups *groups, size_t shown)
 {
+	print_hidden(process);
 	if (shown < groups->count)
 		printf("and %zu more; -N %zu shows all\n", groups->count - shown, groups->count);
 	if (groups->without_stack && process->way != WAY_CORE)
@@ -234,6 +267,17 @@ static struct json_object *group_json(const struct reach *reach, struct symboliz
 	return object;
 }
 
+static struct json_object *hidden_json(const struct process *process)
+{
+	const char *names[HIDDEN_NAMES];
+	const size_t count = hidden_names(process, names);
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(list, json_object_new_string(names[i]));
+	return list;
+}
+
 static void print_json(const struct reach *reach, const struct process *process,
 		       const struct snapshot *snapshot, struct symbolizer *symbolizer,
 		       const struct groups *groups)
@@ -248,6 +292,7 @@ static void print_json(const struct reach *reach, const struct process *process,
 	model_add_number(document, "objects", reach->allocated);
 	model_add_number(document, "object_bytes", reach->bytes);
 	model_add_number(document, "root_bytes", reach->root_bytes);
+	json_object_object_add(document, "hidden", hidden_json(process));
 	for (size_t i = 0; i < groups->count; i++)
 		json_object_array_add(leaks, group_json(reach, symbolizer, &groups->group[i]));
 	json_object_object_add(document, "leaks", leaks);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linux shows the data of epoll_ctl(2) in fdinfo, the values of timers in /proc/PID/timers, and those of
+ * signals that wait by PTRACE_PEEKSIGINFO. It shows nothing of the requests that io_uring works on.
+ */
+#include "kernel_words.h"
+#include "array.h"
+#include "memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#define SIGNALS_AT_ONCE 32
+
+static int add(struct kernel_words *words, uint64_t word)
+{
+	uint64_t *grown = array_with_room(words->word, words->count, &words->room, sizeof(word));
+
+	if (!grown)
+		return -ENOMEM;
+	words->word = grown;
+	words->word[words->count++] = word;
+	return 0;
+}
+
+/* Add the number in each line of a file of /proc that has the format. `flag`: the file is missing. */
+static int add_lines(struct kernel_words *words, const char *path, const char *format,
+		     unsigned flag)
+{
+	FILE *file = fopen(path, "re");
+	char line[256];
+	uint64_t word;
+	int error = 0;
+
+	if (!file)
+		words->hidden |= flag;
+	while (file && !error && fgets(line, sizeof(line), file))
+		if (sscanf(line, format, &word) == 1)
+			error = add(words, word);
+	if (file)
+		fclose(file);
+	return error;
+}
+
+/* --- descriptors ----------------------------------------------------------------------------- */
+
+static int see_descriptor(struct kernel_words *words, pid_t pid, int fds, const char *name)
+{
+	char target[32], path[64];
+	const ssize_t length = readlinkat(fds, name, target, sizeof(target) - 1);
+
+	target[length > 0 ? length : 0] = '\0';
+	if (strcmp(target, "anon_inode:[io_uring]") == 0)
+		words->hidden |= MEMORY_HIDDEN_IO_URING;
+	if (strcmp(target, "anon_inode:[eventpoll]") != 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.16s", pid, name);
+	return add_lines(words, path, "tfd: %*d events: %*x data: %" SCNx64, MEMORY_HIDDEN_EPOLL);
+}
+
+static int see_descriptors(struct kernel_words *words, pid_t pid, uint64_t deadline_us)
+{
+	const struct dirent *entry;
+	char path[64];
+	DIR *list;
+	int error = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	list = opendir(path);
+	if (!list)
+		words->hidden |= MEMORY_HIDDEN_EPOLL | MEMORY_HIDDEN_IO_URING;
+	while (list && !error && (entry = readdir(list))) {
+		error = see_descriptor(words, pid, dirfd(list), entry->d_name);
+		if (!error && freeze_now() > deadline_us)
+			error = -ETIMEDOUT;
+	}
+	if (list)
+		closedir(list);
+	return error;
+}
+
+/* --- timers and signals ---------------------------------------------------------------------- */
+
+static int see_timers(struct kernel_words *words, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/timers", pid);
+	return add_lines(words, path, "signal: %*d/%" SCNx64, MEMORY_HIDDEN_TIMERS);
+}
+
+static int add_signal(struct kernel_words *words, const siginfo_t *info)
+{
+	return add(words, (uintptr_t)info->si_value.sival_ptr);
+}
+
+/* The signals that wait for a thread, or with PTRACE_PEEKSIGINFO_SHARED for the process. */
+static int see_queue(struct kernel_words *words, pid_t tid, uint32_t flags)
+{
+	struct __ptrace_peeksiginfo_args part = {.flags = flags, .nr = SIGNALS_AT_ONCE};
+	siginfo_t info[SIGNALS_AT_ONCE];
+	int error = 0;
+	long n = SIGNALS_AT_ONCE;
+
+	while (!error && n == SIGNALS_AT_ONCE) {
+		n = ptrace(PTRACE_PEEKSIGINFO, tid, &part, info);
+		if (n < 0)
+			words->hidden |= MEMORY_HIDDEN_SIGNALS;
+		for (long i = 0; i < n && !error; i++)
+			error = add_signal(words, &info[i]);
+		part.off += SIGNALS_AT_ONCE;
+	}
+	return error;
+}
+
+/* A thread that was about to get a signal has it already. */
+static int see_signals(struct kernel_words *words, const struct frozen *frozen)
+{
+	int error = see_queue(words, frozen->thread[0].tid, PTRACE_PEEKSIGINFO_SHARED);
+
+	for (size_t i = 0; i < frozen->threads && !error; i++) {
+		const struct frozen_thread *thread = &frozen->thread[i];
+		siginfo_t info;
+
+		error = see_queue(words, thread->tid, 0);
+		if (!error && thread->signal &&
+		    ptrace(PTRACE_GETSIGINFO, thread->tid, NULL, &info) == 0)
+			error = add_signal(words, &info);
+	}
+	return error;
+}
+
+int kernel_words_read(struct kernel_words *words, const struct frozen *frozen, uint64_t deadline_us)
+{
+	int error;
+
+	*words = (struct kernel_words){.word = NULL};
+	error = see_descriptors(words, frozen->pid, deadline_us);
+	if (!error)
+		error = see_timers(words, frozen->pid);
+	return error ? error : see_signals(words, frozen);
+}
+
+void kernel_words_free(struct kernel_words *words)
+{
+	free(words->word);
+	*words = (struct kernel_words){.word = NULL};
+}
