@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,6 +69,30 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 	expect_has(all.text, "\"total\":" + std::to_string(stats.slabs) + "}");
 	expect_has(all.text, "\"full\",0,\"-\",");
 	expect_has(all.text, "\"partial\",");
+}
+
+/* The sum of a column of the answer to "slabs". */
+std::uint64_t sum_of_used(const std::string &answer)
+{
+	static const std::regex row(R"(\[\d+,(\d+),\d+,")");
+	std::uint64_t sum = 0;
+
+	for (std::sregex_iterator at(answer.begin(), answer.end(), row), end; at != end; ++at)
+		sum += std::stoull((*at)[1]);
+	return sum;
+}
+
+TEST(InspectTest, ObjectsThatCpusHoldAreNotInUseInTheirSlabs)
+{
+	test_cache cache(200);
+	{
+		const objects freed(cache, 1000);
+	}
+	const struct slab_stats stats = stats_of(cache);
+
+	EXPECT_GT(stats.cpu_objects, 0U);
+	EXPECT_EQ(stats.objects, 0U);
+	EXPECT_EQ(sum_of_used(inspect("slabs " + cache.name()).text), 0U);
 }
 
 TEST(InspectTest, SlabsWithDebugFlagsShowThem)

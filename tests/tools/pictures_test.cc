@@ -415,6 +415,25 @@ TEST_F(MapTest, DrawsTheSameFromMemory)
 	EXPECT_TRUE(contains(asked, "1 cache without slabs: empty."));
 }
 
+/* CPUs hold all objects of a slab. */
+std::string held(const std::string &request, unsigned)
+{
+	if (request == "stats")
+		return R"({"slab":2,"ok":true,"process":{},"caches":[{"name":"entry","object_size":64,)"
+		       R"("slabs":1,"slab_bytes":4096,"full":1,"cpu_objects":64}]})";
+	return R"({"slab":2,"ok":true,"total":1,"columns":["address","used","room","state","node",)"
+	       R"("debug_flags"],"slabs":[[65536,0,64,"full",0,"-"]]})";
+}
+
+TEST_F(MapTest, AFullSlabOfObjectsThatCpusHoldIsUnused)
+{
+	scripted_process process(dir, held);
+	const std::string picture = map();
+
+	EXPECT_TRUE(contains(picture, ">0 % used<"));
+	EXPECT_TRUE(contains(picture, ">1 slab, 0 %, CPUs hold the rest<"));
+}
+
 std::string nonsense(const std::string &request, unsigned asked)
 {
 	return request == "stats" ? answer(request, asked) : "{\"slab\":2,\"ok\":true,\"slabs\":7}";

@@ -16,6 +16,7 @@
 
 #include "answer.h"
 #include "core/shard.h"
+#include "held.h"
 #include "process.h"
 #include "pages/os.h"
 #include "control/reply.h"
@@ -118,6 +119,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 
 struct rows {
 	struct slab_json *json;
+	struct held_list held;
 	uint64_t total;
 };
 
@@ -137,6 +139,18 @@ static const char *state_of(const struct inspect_slab *seen)
 	return seen->used ? "partial" : "empty";
 }
 
+/* The objects of a slab that are in use, as the statistics of its cache count them. */
+static uint64_t used_of(const struct held_list *list, const struct inspect_slab *seen)
+{
+	const uint64_t end = seen->address + seen->bytes;
+	uint64_t held = 0;
+
+	for (size_t i = inspect_held_from(list, seen->address);
+	     i < list->count && list->held[i].address < end; i++)
+		held += list->held[i].by != HELD_WAITING;
+	return seen->used > held ? seen->used - held : 0;
+}
+
 static void put_row(struct inspection *in, struct inspect_cache *cache,
 		    const struct inspect_slab *seen, void *arg)
 {
@@ -149,7 +163,7 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 		return;
 	slab_json_open(json, NULL, '[');
 	slab_json_number(json, NULL, seen->address);
-	slab_json_number(json, NULL, seen->used);
+	slab_json_number(json, NULL, used_of(&rows->held, seen));
 	slab_json_number(json, NULL, seen->slab.objects);
 	slab_json_string(json, NULL, state_of(seen));
 	slab_json_number(json, NULL, seen->slab.node);
@@ -177,7 +191,10 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 		slab_json_string(json, NULL, columns[i]);
 	slab_json_close(json, ']');
 	slab_json_open(json, "slabs", '[');
-	error = inspect_each_slab(in, put_row, &rows);
+	error = inspect_held(in, &rows.held);
+	if (!error)
+		error = inspect_each_slab(in, put_row, &rows);
+	inspect_held_free(&rows.held);
 	slab_json_close(json, ']');
 	slab_json_number(json, "total", rows.total);
 	control_end(json);

@@ -115,7 +115,7 @@ static void group_name(char text[64], const struct slab_info *slab, bool nodes)
 		snprintf(text, 64, "%s", state_name(slab->state));
 }
 
-/* "12 slabs, 49 %" */
+/* "12 slabs, 49 %". Slabs that have no free objects are full, also while CPUs hold some. */
 static void group_numbers(char text[64], const struct slab_info *slabs, size_t count)
 {
 	uint64_t used = 0, room = 0, number = 0;
@@ -125,8 +125,9 @@ static void group_numbers(char text[64], const struct slab_info *slabs, size_t c
 		room += slabs[i].room;
 		number += slabs[i].slabs;
 	}
-	snprintf(text, 64, "%" PRIu64 " slab%s, %" PRIu64 " %%", number, plural(number),
-		 percent(used, room));
+	snprintf(text, 64, "%" PRIu64 " slab%s, %" PRIu64 " %%%s", number, plural(number),
+		 percent(used, room),
+		 slabs->state == STATE_FULL && used < room ? ", CPUs hold the rest" : "");
 }
 
 struct flow {
