@@ -88,10 +88,9 @@ TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
 
 	EXPECT_EQ(slabinfo({"-X"}).status, 0);
-	EXPECT_EQ(
-		lines_of(slabinfo({"-D", "-z"}).out).at(1),
-		"a                            0          0          0   -   -     - 0    -    -     "
-		"   -");
+	EXPECT_EQ(slabinfo({"-D", "-z"}).out,
+		  "Name                   Objects      Alloc       Free\n"
+		  "a                            0          0          0\n");
 	EXPECT_TRUE(contains(slabinfo({"-r"}).out, "Limit: Off\n"));
 	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "in a second"));
 }

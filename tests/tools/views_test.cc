@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
 			golden_case{"table_loss", {"-L"}},
 			golden_case{"table_loss_bytes", {"-L", "-B"}},
 			golden_case{"table_first_alias", {"-f"}}, golden_case{"activity", {"-D"}},
-			golden_case{"activity_sorted", {"-A", "-D"}},
+			golden_case{"activity_sorted", {"-A"}},
 			golden_case{"activity_bytes", {"-D", "-B", "-S"}},
 			golden_case{"totals", {"-T"}}, golden_case{"totals_bytes", {"-T", "-B"}},
 			golden_case{"totals_some", {"-T", "entry|pblock"}},

@@ -245,7 +245,8 @@ static bool set_option(struct options *options, int option)
 	if (set_flag(options, option))
 		return true;
 	switch (option) {
-	case 'A':
+	case 'A': /* with the columns that it sorts by */
+		options->activity = true;
 		return set_order(options, ORDER_ACTIVITY);
 	case 'L':
 		return set_order(options, ORDER_LOSS);

@@ -60,7 +60,7 @@ struct options {
 	bool json;          /* VIEW_JSON, or one of the two that have it */
 	enum order order;
 	bool inverted; /* -i: the table's order, or the list of aliases, the other way round */
-	bool activity; /* -D: the table's columns of activity */
+	bool activity; /* -D and -A: the table's columns of activity */
 	bool bytes; /* -B: sizes in bytes, not in K, M, G */
 	bool first_alias; /* -f: show a merged cache under its first alias */
 	bool single; /* -1: with -a, also caches with one alias */

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The default view: one line for each cache, columns as in the kernel's tool; and
- * its other columns, those of activity (-D).
- *
- * Of activity libslab knows what left the fast path, and counts nothing on it. So
- * Alloc and Free are the allocations and frees that left it. %Fast is not known, nor
- * is how often an exchange was repeated (CmpX, UL), and slabs of a lower order than
- * wanted (Fallb) there are none: these are "-". A column more, Alloc/s, has what the
- * kernel's tool takes from its totals: how many allocations there are in a second,
- * measured in the moments in which all were counted (--top does that), "-" if there
- * were none.
+ * The default view: one line for each cache, columns as in the kernel's tool; and the columns of
+ * activity (-D, -A). libslab counts what leaves the fast path, and nothing on it, so Alloc and Free
+ * are the allocations and frees that left it. Alloc/s has all allocations, if they were counted for
+ * some moments (--top does that).
  *
  * Below the default view a line has all memory of the process in libslab, which is more
  * than that of its caches.
@@ -123,33 +117,42 @@ static void print_sizes(const struct options *options, const struct cache *cache
 	       percent(cache_used_bytes(cache), cache->slab_bytes), *flags ? " " : "", flags);
 }
 
-static void print_activity(const struct options *options, const struct cache *cache)
+static void print_activity(const struct options *options, const struct cache *cache, bool rates)
 {
 	char text[SIZE_TEXT];
 	uint64_t rate;
 
-	printf("%-21s %8" PRIu64 " %10" PRIu64 " %10" PRIu64 " %3s %3s %5s %1" PRIu64
-	       " %4s %4s %8s\n",
-	       cache->name, cache->objects, model_event(cache, "alloc_slowpath"),
-	       model_event(cache, "free_slowpath"), "-", "-", "-", cache->order, "-", "-",
-	       cache_rate(cache, &rate) ? count_shown(options, text, rate) : "-");
+	printf("%-21s %8" PRIu64 " %10" PRIu64 " %10" PRIu64, cache->name, cache->objects,
+	       model_event(cache, "alloc_slowpath"), model_event(cache, "free_slowpath"));
+	if (rates)
+		printf(" %8s", cache_rate(cache, &rate) ? count_shown(options, text, rate) : "-");
+	putchar('\n');
+}
+
+static void view_activity(const struct options *options, const struct model *model)
+{
+	bool rates = false;
+	uint64_t rate;
+
+	for (size_t i = 0; i < model->count; i++)
+		rates |= cache_rate(&model->caches[i], &rate);
+	printf("Name                   Objects      Alloc       Free%s\n",
+	       rates ? "  Alloc/s" : "");
+	for (size_t i = 0; i < model->count; i++)
+		print_activity(options, &model->caches[i], rates);
 }
 
 void view_table(const struct options *options, const struct model *model)
 {
-	if (options->activity)
-		puts("Name                   Objects      Alloc       Free   %Fast Fallb O CmpX   "
-		     "UL  Alloc/s");
-	else
-		printf("Name                   Objects Objsize           %s Slabs/Part/Cpu  O/S O "
-		       "%%Fr %%Ef Flg\n",
-		       options->order == ORDER_LOSS ? " Loss" : "Space");
-	for (size_t i = 0; i < model->count; i++) {
-		if (options->activity)
-			print_activity(options, &model->caches[i]);
-		else
-			print_sizes(options, &model->caches[i]);
+	if (options->activity) {
+		view_activity(options, model);
+		return;
 	}
+	printf("Name                   Objects Objsize           %s Slabs/Part/Cpu  O/S O "
+	       "%%Fr %%Ef Flg\n",
+	       options->order == ORDER_LOSS ? " Loss" : "Space");
+	for (size_t i = 0; i < model->count; i++)
+		print_sizes(options, &model->caches[i]);
 }
 
 static uint64_t minus(uint64_t from, uint64_t what)
