@@ -214,8 +214,9 @@ SLAB_API int slab_cache_sample(struct slab_cache *cache, unsigned long n);
  * with the probability 1 - exp(-size / period), and records their stacks. slabinfo --pprof and
  * --flame write them as a profile (docs/profiling.md). Objects that were allocated before are
  * not in it. Samples stay in the profile when it is switched off; their frees are still counted.
- * After a change of the period, older samples count as many allocations as they did before. A
- * forked child continues, with the samples of the parent.
+ * After a change of the period, older samples count as many allocations as they did before. Each
+ * call with a period begins a new peak (slabinfo --profile=peak). A forked child continues, with
+ * the samples of the parent.
  *
  * While the profile is on, allocations leave the fast path to count their bytes, which takes some
  * nanoseconds. A sample takes some microseconds.

@@ -154,7 +154,9 @@ extern struct slab_root slab_root;
 		FIELD(struct profile, sites),                                                      \
 		FIELD(struct profile, missed),                                                     \
 		FIELD(struct profile, count),                                                      \
-		offsetof(struct profile, bucket),                                                  \
+		FIELD(struct profile, peak_ms),                                                    \
+		FIELD(struct profile, peaks),                                                      \
+		sizeof(struct profile),                                                            \
 		PROFILE_SITES_MAX,                                                                 \
 		sizeof(struct profile_site),                                                       \
 		FIELD(struct profile_site, stack),                                                 \
@@ -162,6 +164,7 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, period),                                                \
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
+		FIELD(struct profile_site, kept),                                                  \
 		FIELD(struct slab, next),                                                          \
 		FIELD(struct slab, large),                                                         \
 		FIELD(struct segment, mapped),                                                     \

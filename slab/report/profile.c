@@ -3,6 +3,7 @@
 #include "report/profile.h"
 #include "base/clock.h"
 #include "pages/os.h"
+#include "report/track.h"
 
 #include <limits.h>
 
@@ -10,7 +11,10 @@
 /* Thresholds of longer periods are reached never. */
 #define LEFT_MAX ((int64_t)1 << 62)
 
+#define BUCKETS (1u << 12)
+
 struct profile heap_profile;
+static uint32_t buckets[BUCKETS]; /* number of the newest site, 0: none; atomic */
 __thread struct profile_countdown profile_countdown __attribute__((tls_model("initial-exec")));
 
 /* --- thresholds ---------------------------------------------------------------------- */
@@ -94,6 +98,8 @@ bool profile_set_period(size_t period)
 			return false;
 		__atomic_store_n(&heap_profile.sites, sites, __ATOMIC_RELEASE);
 	}
+	if (period)
+		__atomic_store_n(&heap_profile.peak, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&heap_profile.period, period, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&heap_profile.changes, 1, __ATOMIC_RELEASE);
 	return true;
@@ -105,7 +111,17 @@ static uint32_t *bucket_of(uint32_t stack, uint64_t size, uint64_t period)
 {
 	uint64_t hash = ((stack * ODD ^ size) * ODD ^ period) * ODD;
 
-	return &heap_profile.bucket[hash >> 32 & (PROFILE_BUCKETS - 1)];
+	return &buckets[hash >> 32 & (BUCKETS - 1)];
+}
+
+/* size / (1 - exp(-x)) with x = size / period, within 1 %: this is size + period * x / (exp(x) - 1),
+ * and of exp(x) the first terms suffice. */
+static uint64_t weight_of(uint64_t size, uint64_t period)
+{
+	const double x = (double)size / (double)period;
+	const double ratio = 1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5)));
+
+	return size + (uint64_t)((double)period / ratio);
 }
 
 /* Two threads that add the same site at once add two of them. Sums over sites are the same then. */
@@ -129,6 +145,7 @@ uint32_t profile_find_site(uint32_t stack, size_t size)
 		return 0;
 	sites[site].stack = stack;
 	sites[site].size = size;
+	sites[site].weight = weight_of(size, period);
 	__atomic_store_n(&sites[site].period, period, __ATOMIC_RELEASE);
 	do
 		sites[site].next = first;
@@ -137,14 +154,53 @@ uint32_t profile_find_site(uint32_t stack, size_t size)
 	return site;
 }
 
-void profile_count_alloc(uint32_t site)
+/* --- samples ---------------------------------------------------------------------------- */
+
+/* The site is about to change. */
+static void keep_peak(struct profile_site *site)
 {
-	__atomic_fetch_add(&heap_profile.sites[site].allocated, 1, __ATOMIC_RELAXED);
+	const uint64_t peak = __atomic_load_n(&heap_profile.peaks, __ATOMIC_ACQUIRE);
+	uint64_t kept = __atomic_load_n(&site->kept, __ATOMIC_ACQUIRE), inuse;
+
+	if (kept >> 32 == peak)
+		return;
+	/* Frees first: so they are never more. */
+	inuse = -__atomic_load_n(&site->freed, __ATOMIC_ACQUIRE);
+	inuse += __atomic_load_n(&site->allocated, __ATOMIC_RELAXED);
+	/* If this fails, another thread has kept it. */
+	__atomic_compare_exchange_n(&site->kept, &kept, peak << 32 | (uint32_t)inuse, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-void profile_count_free(uint32_t site)
+static void note_peak(uint64_t inuse)
 {
-	__atomic_fetch_add(&heap_profile.sites[site].freed, 1, __ATOMIC_RELAXED);
+	uint64_t peak = __atomic_load_n(&heap_profile.peak, __ATOMIC_RELAXED);
+
+	while (inuse > peak)
+		if (__atomic_compare_exchange_n(&heap_profile.peak, &peak, inuse, true,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&heap_profile.peak_ms, track_now(), __ATOMIC_RELAXED);
+			__atomic_fetch_add(&heap_profile.peaks, 1, __ATOMIC_RELEASE);
+			return;
+		}
+}
+
+void profile_count_alloc(uint32_t number)
+{
+	struct profile_site *site = &heap_profile.sites[number];
+
+	keep_peak(site);
+	__atomic_fetch_add(&site->allocated, 1, __ATOMIC_RELAXED);
+	note_peak(__atomic_add_fetch(&heap_profile.inuse, site->weight, __ATOMIC_RELAXED));
+}
+
+void profile_count_free(uint32_t number)
+{
+	struct profile_site *site = &heap_profile.sites[number];
+
+	keep_peak(site);
+	__atomic_fetch_add(&site->freed, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&heap_profile.inuse, site->weight, __ATOMIC_RELAXED);
 }
 
 void profile_count_missed(void)

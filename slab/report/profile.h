@@ -21,6 +21,11 @@
  *
  * A site is a stack, a size and a period. It counts samples that were allocated and freed. Sites
  * are never removed, and lie in one array, so that a reader of the process's memory finds them.
+ *
+ * The sites also know what was in use at the peak, when the samples in use stood for the most
+ * bytes. A peak has a number, and nothing is copied when it comes: a site keeps its samples in use
+ * before the first change after it. A site without the number of the last peak has not changed
+ * since. Threads that count meanwhile may belong to either side of a peak.
  */
 #ifndef SLAB_REPORT_PROFILE_H
 #define SLAB_REPORT_PROFILE_H
@@ -31,16 +36,17 @@
 
 #include "base/compiler.h"
 
-/* Sites beyond that are left out; the array has 5 MiB of address space. */
+/* Sites beyond that are left out; the array has 7 MiB of address space. */
 #define PROFILE_SITES_MAX (1u << 17)
-#define PROFILE_BUCKETS (1u << 12)
 
 struct profile_site {
 	uint32_t next;   /* number of the next site in the bucket, 0: none */
 	uint32_t stack;  /* id in the depot, 0: not known */
 	uint64_t size;   /* bytes of each object */
 	uint64_t period; /* when the samples were taken; 0: the site is not complete yet */
+	uint64_t weight; /* bytes that a sample stands for */
 	uint64_t allocated, freed; /* samples: atomic */
+	uint64_t kept; /* atomic: number of a peak << 32 | samples in use then */
 };
 
 /* Members are atomic. `period`, `changes` and `sites` change under registry_lock. */
@@ -49,8 +55,11 @@ struct profile {
 	uint64_t changes; /* number of changes of the period */
 	struct profile_site *sites; /* sites[0] is not used; NULL: the profile was never on */
 	uint64_t missed; /* samples without a site or an object */
+	uint64_t inuse;  /* bytes that the samples in use stand for */
+	uint64_t peak;   /* the most of them since the profile was switched on */
+	uint64_t peak_ms; /* track_now() at the last peak */
+	uint32_t peaks;  /* number of the last peak */
 	uint32_t count; /* of sites, which may be more than PROFILE_SITES_MAX */
-	uint32_t bucket[PROFILE_BUCKETS]; /* number of the newest site, 0: none */
 };
 
 extern struct profile heap_profile;

@@ -330,6 +330,54 @@ TEST_F(HeapProfileTest, FlameDrawsTheBytesInUse)
 	EXPECT_FALSE(contains(picture, "churn_text")) << "all of it is freed";
 }
 
+/* --- the peak ----------------------------------------------------------------------------------- */
+
+/* The line of a table above the stack that begins with this function. */
+std::string row_of(const std::string &table, const std::string &function)
+{
+	const std::vector<std::string> lines = lines_of(table);
+
+	for (std::size_t i = 1; i < lines.size(); i++)
+		if (contains(lines[i], "        " + function + " ("))
+			return lines[i - 1];
+	ADD_FAILURE() << function << " is not in\n" << table;
+	return "";
+}
+
+TEST_F(HeapProfileTest, ThePeakHasBlocksThatAreFreedSince)
+{
+	server process("on", PROFILED_SERVER);
+
+	EXPECT_EQ(output_of({"--profile=peak", "--pprof=heap.pb.gz"}), "");
+	const decoded profile = decode("heap.pb.gz");
+	const values blocks = profile.of("keep_blocks");
+
+	EXPECT_EQ(blocks.inuse_objects, blocks.alloc_objects);
+	EXPECT_EQ(profile.of("churn_text").inuse_objects, 0);
+	EXPECT_EQ(profile.of("keep_entries").inuse_objects,
+		  profile.of("keep_entries").alloc_objects);
+	EXPECT_EQ(output_of({"--flame=heap.svg", "--profile=peak"}), "");
+	EXPECT_TRUE(contains(file_text("heap.svg"), ") at its peak"));
+}
+
+TEST_F(HeapProfileTest, ThePeakIsATableOfCallSites)
+{
+	server process("on", PROFILED_SERVER);
+	const std::string table = output_of({"--profile=peak", "-B"});
+	std::istringstream blocks(row_of(table, "keep_blocks"));
+	std::uint64_t peak = 0, now = 0, objects = 0, size = 0;
+
+	EXPECT_EQ(table.find("Peak of process " + pid_of(process) + " (profiled_server) "), 0U);
+	EXPECT_TRUE(contains(table, "s ago: ")) << table;
+	blocks >> peak >> now >> objects >> size;
+	EXPECT_EQ(size, 100000U);
+	EXPECT_NEAR(static_cast<double>(peak), static_cast<double>(objects * size), 1e5);
+	EXPECT_LT(now, peak);
+	EXPECT_FALSE(contains(table, "churn_text")) << "each string is freed at once";
+}
+
+/* --- switching it ------------------------------------------------------------------------------- */
+
 TEST_F(HeapProfileTest, TheVariableSwitchesItOn)
 {
 	setenv("SLAB_PROFILE", "64k", 1);
@@ -408,7 +456,7 @@ TEST_F(HeapProfileTest, BadValuesAreRefused)
 			{"--profile=" + value},
 			"\"" + value +
 				"\" is not a number of bytes; --profile takes one, also in K, M "
-				"or G, and 0 for off");
+				"or G, 0 for off, or \"peak\"");
 	for (const std::string value : {"512kb", "1 2"})
 		expect_error({"--profile=" + value},
 			     "process " + pid_of(process) + " (control_server): \"" + value +

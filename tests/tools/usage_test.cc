@@ -86,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
 			   "--pprof and --flame cannot be combined; give one of them"},
 		usage_case{{"--pprof=a", "--json"},
 			   "--pprof and --json cannot be combined; give one of them"},
+		usage_case{{"--profile=peak", "--top"},
+			   "--top and --profile=peak cannot be combined; give one of them"},
 		usage_case{{"--pprof"}, "--pprof needs a value; --help shows the options"},
 		usage_case{
 			{"--flame=a.svg", "entry"},
@@ -201,7 +203,8 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 		"-z --zero|-1 --1ref|--process=NAME|--list|--memory|--core=FILE|"
 		"--exe=FILE|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
 		"--trim|--sample=N|--fail=SPEC|--mark|--since-mark[=MARK]|"
-		"--top[=SECONDS]|--map=SVG|--profile=BYTES|--pprof=FILE|--flame=SVG|"
+		"--top[=SECONDS]|--map=SVG|--profile=peak|--profile=BYTES|--pprof=FILE|"
+		"--flame=SVG|"
 		"--record=FILE|--interval=SECONDS|--plot=SVG FILE...|--diff A B|"
 		"--version|");
 

@@ -21,7 +21,16 @@ void inspect_put_stack(struct slab_json *json, const void *const *frame, unsigne
 struct site_list {
 	struct inspection *in;
 	struct slab_json *json;
+	struct profile seen;
 };
+
+/* The samples in use at the last peak. A site that has not changed since has not kept them. */
+static uint64_t inuse_at_peak(const struct profile_site *site, uint32_t peaks)
+{
+	if (site->kept >> 32 >= peaks)
+		return (uint32_t)site->kept;
+	return site->allocated > site->freed ? site->allocated - site->freed : 0;
+}
 
 static void put_site(const struct profile_site *site, void *arg)
 {
@@ -34,24 +43,26 @@ static void put_site(const struct profile_site *site, void *arg)
 	slab_json_number(list->json, "period", site->period);
 	slab_json_number(list->json, "allocated", site->allocated);
 	slab_json_number(list->json, "freed", site->freed);
+	slab_json_number(list->json, "at_peak", inuse_at_peak(site, list->seen.peaks));
 	inspect_put_stack(list->json, frame, frames);
 	slab_json_close(list->json, '}');
 }
 
 int inspect_put_profile(struct inspection *in, const char *rest, struct slab_json *json)
 {
-	struct site_list list = {in, json};
-	struct inspect_profile seen = {.period = 0};
+	struct site_list list = {.in = in, .json = json};
 	int error;
 
 	(void)rest;
 	control_begin(json, true);
 	slab_json_open(json, "sites", '[');
-	error = inspect_profile(in, &seen, put_site, &list);
+	error = inspect_profile(in, &list.seen, put_site, &list);
 	slab_json_close(json, ']');
-	slab_json_number(json, "period", seen.period);
-	slab_json_number(json, "missed", seen.missed);
-	slab_json_bool(json, "was_on", seen.was_on);
+	slab_json_number(json, "period", list.seen.period);
+	slab_json_number(json, "missed", list.seen.missed);
+	slab_json_number(json, "peak", list.seen.peak_ms);
+	slab_json_number(json, "now", in->reader->now_ms);
+	slab_json_bool(json, "was_on", list.seen.sites);
 	control_end(json);
 	return error;
 }

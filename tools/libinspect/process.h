@@ -19,6 +19,7 @@
 #include "core/root.h"
 #include "core/slab.h"
 #include "pages/account.h"
+#include "report/profile.h"
 
 /* Legacy-layout debug slabs are counted by their debug flags among Z, P and U: the number of
  * combinations (see inspect_layout_flags()). */
@@ -132,15 +133,9 @@ unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **fr
 
 /* --- the heap profile (profile_read.c) --------------------------------------------------- */
 
-/* The heap profile as a whole, from a copy of struct profile (report/profile.h). */
-struct inspect_profile {
-	uint64_t period; /* 0: it is off */
-	uint64_t missed; /* samples without a site or an object */
-	bool was_on;
-};
-
-/* inspect_profile: fill in *seen and call fn for each site with samples. Returns 0 or -errno. */
-int inspect_profile(struct inspection *in, struct inspect_profile *seen,
+/* inspect_profile: copy the profile to *seen, then call fn for each site with samples. Returns 0 or
+ * -EFAULT. */
+int inspect_profile(struct inspection *in, struct profile *seen,
 		    void (*fn)(const struct profile_site *site, void *arg), void *arg);
 
 #endif /* LIBINSPECT_PROCESS_H */

@@ -8,29 +8,6 @@
 
 #define SITES_AT_ONCE 4u
 
-/* struct profile without its buckets, which are too large for a stack. */
-struct head {
-	uint64_t period, sites, missed;
-	uint32_t count;
-};
-
-static int read_head(const struct inspection *in, struct head *head)
-{
-	const struct profile *from = in->root.profile;
-	int error = inspect_read(in, (uintptr_t)&from->period, sizeof(head->period), &head->period);
-
-	if (!error)
-		error = inspect_read(in, (uintptr_t)&from->missed, sizeof(head->missed),
-				     &head->missed);
-	if (!error)
-		error = inspect_read(in, (uintptr_t)&from->count, sizeof(head->count),
-				     &head->count);
-	if (!error)
-		error = inspect_read(in, (uintptr_t)&from->sites, sizeof(head->sites),
-				     &head->sites);
-	return error;
-}
-
 static int read_sites(const struct inspection *in, uint64_t address, uint32_t count,
 		      void (*fn)(const struct profile_site *site, void *arg), void *arg)
 {
@@ -51,22 +28,14 @@ static int read_sites(const struct inspection *in, uint64_t address, uint32_t co
 	return error;
 }
 
-int inspect_profile(struct inspection *in, struct inspect_profile *seen,
+int inspect_profile(struct inspection *in, struct profile *seen,
 		    void (*fn)(const struct profile_site *site, void *arg), void *arg)
 {
-	struct head head;
-	int error = read_head(in, &head);
+	const int error = inspect_read(in, (uintptr_t)in->root.profile, sizeof(*seen), seen);
 
-	if (error)
+	if (error || !seen->sites)
 		return error;
-	*seen = (struct inspect_profile){
-		.period = head.period,
-		.missed = head.missed,
-		.was_on = head.sites,
-	};
-	if (!head.sites)
-		return 0;
-	if (head.count >= PROFILE_SITES_MAX)
-		head.count = PROFILE_SITES_MAX - 1;
-	return read_sites(in, head.sites, head.count, fn, arg);
+	return read_sites(in, (uintptr_t)seen->sites,
+			  seen->count < PROFILE_SITES_MAX ? seen->count : PROFILE_SITES_MAX - 1, fn,
+			  arg);
 }

@@ -74,9 +74,11 @@ static bool set_sample(struct options *options, const char *text)
 /* The process knows the units. */
 static bool set_profile(struct options *options, const char *text)
 {
+	if (strcmp(text, "peak") == 0)
+		return options->at_peak = true;
 	if (!isdigit((unsigned char)*text)) {
-		fail("\"%s\" is not a number of bytes; --profile takes one, also in K, M or G, and "
-		     "0 for off",
+		fail("\"%s\" is not a number of bytes; --profile takes one, also in K, M or G, 0 for "
+		     "off, or \"peak\"",
 		     text);
 		return false;
 	}
@@ -293,6 +295,13 @@ static bool set_option(struct options *options, int option)
 	}
 }
 
+/* The peak is a view of its own, unless it is drawn or written. */
+static bool settle_peak(struct options *options)
+{
+	return !options->at_peak || options->view == VIEW_PPROF || options->view == VIEW_FLAME ||
+	       set_view(options, VIEW_PEAK);
+}
+
 /* --json alone is a view of its own, and a form of those that have one. */
 static bool settle_json(struct options *options)
 {
@@ -423,8 +432,8 @@ static bool set_pattern(struct options *options, char **words)
 static bool settle(struct options *options, char **words)
 {
 	words = target_take(options, words);
-	if (!settle_json(options) || !settle_choice(options) || !settle_interval(options) ||
-	    !settle_stop_limit(options))
+	if (!settle_peak(options) || !settle_json(options) || !settle_choice(options) ||
+	    !settle_interval(options) || !settle_stop_limit(options))
 		return false;
 	if (view_rules(options->view)->with & WITH_OPERANDS)
 		return set_operands(options, words);

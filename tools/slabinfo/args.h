@@ -35,6 +35,7 @@ enum view {
 	VIEW_TOP,
 	VIEW_MAP,
 	VIEW_PROFILE,
+	VIEW_PEAK,
 	VIEW_PPROF,
 	VIEW_FLAME,
 	VIEW_RECORD,
@@ -74,6 +75,7 @@ struct options {
 	long sample; /* N of --sample */
 	const char *fail; /* SPEC of --fail */
 	const char *profile; /* BYTES of --profile */
+	bool at_peak; /* --profile=peak, also of --pprof and --flame */
 	const char *set; /* CACHE.ATTRIBUTE=VALUE of --set */
 	uint64_t mark; /* of --since-mark, 0: the last one */
 	const char *file; /* of --map, --record, --plot, --pprof, --flame */

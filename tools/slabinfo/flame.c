@@ -173,17 +173,14 @@ static void draw_title(struct picture *picture, const struct heap *heap,
 		       const struct process *process)
 {
 	char size[SIZE_TEXT], all[SIZE_TEXT];
-	uint64_t samples = 0;
 
-	for (size_t i = 0; i < heap->sites; i++)
-		samples += heap->site[i].samples;
-	svg_text(&picture->svg, MARGIN, 32, "h1 b", "Heap of process %d (%s)", process->pid,
-		 process->command);
+	svg_text(&picture->svg, MARGIN, 32, "h1 b", "Heap of process %d (%s)%s", process->pid,
+		 process->command, heap->at_peak ? " at its peak" : "");
 	svg_text(&picture->svg, MARGIN, 54, "dim",
 		 "%s in use of %s allocated since the profile was switched on: estimates from %llu "
 		 "samples",
 		 size_text(size, (uint64_t)heap->inuse_bytes),
-		 size_text(all, (uint64_t)heap->alloc_bytes), (unsigned long long)samples);
+		 size_text(all, (uint64_t)heap->alloc_bytes), (unsigned long long)heap->samples);
 }
 
 static int draw(const struct options *options, const struct heap *heap,
@@ -234,7 +231,7 @@ static int draw_heap(const struct options *options, const struct heap *heap,
 int view_flame(const struct options *options, struct process *process)
 {
 	struct heap heap;
-	int status = heap_load(&heap, process);
+	int status = heap_load(&heap, process, options->at_peak);
 
 	if (status == EXIT_DONE)
 		status = draw_heap(options, &heap, process);

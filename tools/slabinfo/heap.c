@@ -108,17 +108,25 @@ const char *heap_place_text(const struct heap_place *place, char text[HEAP_TEXT]
 
 /* --- sites ------------------------------------------------------------------------------ */
 
-static void estimate(struct heap_site *site, uint64_t period, uint64_t allocated, uint64_t freed)
+static void estimate(struct heap *heap, struct heap_site *site, struct json_object *json)
 {
+	const uint64_t period = model_number(json, "period"), freed = model_number(json, "freed");
 	const double chance = -expm1(-(double)site->size / (double)(period ? period : 1));
 	const double weight = chance > 0 ? 1 / chance : 0, size = (double)site->size;
-	const uint64_t inuse = allocated > freed ? allocated - freed : 0;
+	uint64_t now;
 
-	site->samples = allocated;
-	site->alloc_objects = (double)allocated * weight;
+	site->samples = model_number(json, "allocated");
+	now = site->samples > freed ? site->samples - freed : 0;
+	site->alloc_objects = (double)site->samples * weight;
+	site->inuse_objects =
+		(double)(heap->at_peak ? model_number(json, "at_peak") : now) * weight;
 	site->alloc_bytes = site->alloc_objects * size;
-	site->inuse_objects = (double)inuse * weight;
 	site->inuse_bytes = site->inuse_objects * size;
+	site->now_bytes = (double)now * weight * size;
+	heap->samples += site->samples;
+	heap->inuse_bytes += site->inuse_bytes;
+	heap->alloc_bytes += site->alloc_bytes;
+	heap->now_bytes += site->now_bytes;
 }
 
 static size_t count_frames(struct json_object *sites)
@@ -158,10 +166,7 @@ static void load_site(struct heap *heap, struct symbolizer *symbolizer, struct j
 	};
 	for (size_t i = 0; i < site->frames; i++)
 		frame[i] = place_of(heap, symbolizer, json_object_array_get_idx(stack, i));
-	estimate(site, model_number(json, "period"), model_number(json, "allocated"),
-		 model_number(json, "freed"));
-	heap->inuse_bytes += site->inuse_bytes;
-	heap->alloc_bytes += site->alloc_bytes;
+	estimate(heap, site, json);
 }
 
 static bool load_sites(struct heap *heap, struct symbolizer *symbolizer)
@@ -197,12 +202,13 @@ static int report_nothing(const struct heap *heap, const struct process *process
 	return EXIT_NOTHING;
 }
 
-int heap_load(struct heap *heap, struct process *process)
+int heap_load(struct heap *heap, struct process *process, bool at_peak)
 {
 	struct symbolizer *symbolizer;
 	bool loaded;
 
 	memset(heap, 0, sizeof(*heap));
+	heap->at_peak = at_peak;
 	heap->answer = attach_query(process, "profile", NULL);
 	if (!heap->answer)
 		return EXIT_NOTHING;

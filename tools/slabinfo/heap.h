@@ -37,8 +37,9 @@ struct heap_site {
 	size_t frames;
 	uint64_t size;
 	uint64_t samples; /* that were allocated */
-	/* Estimates. */
+	/* Estimates; in use: now, or at the peak. */
 	double alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
+	double now_bytes;
 };
 
 struct heap {
@@ -53,12 +54,14 @@ struct heap {
 	size_t *frame; /* of all sites */
 	size_t *index; /* hash table of places: number + 1; a power of two entries */
 	size_t index_room;
-	double inuse_bytes, alloc_bytes;
+	double inuse_bytes, alloc_bytes, now_bytes;
+	uint64_t samples;
+	bool at_peak;
 };
 
-/* heap_load: the profile of a process. Returns EXIT_DONE; or another exit status after an error
+/* heap_load: the profile of a process, now or at its peak. Returns EXIT_DONE; or another exit status after an error
  * message: the process did not answer, or has no samples. The caller frees the heap in any case. */
-int heap_load(struct heap *heap, struct process *process);
+int heap_load(struct heap *heap, struct process *process, bool at_peak);
 void heap_free(struct heap *heap);
 
 /* heap_place_text: a name for a place: the function, or the file and the offset in it. */

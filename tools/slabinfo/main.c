@@ -195,6 +195,8 @@ static int run_on_process(struct options *options)
 		status = view_record(options, &process);
 	else if (options->view == VIEW_PROFILE)
 		status = action_profile(options, &process);
+	else if (options->view == VIEW_PEAK)
+		status = view_peak(options, &process);
 	else if (options->view == VIEW_PPROF)
 		status = view_pprof(options, &process);
 	else if (options->view == VIEW_FIND_LEAKS)

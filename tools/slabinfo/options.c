@@ -88,6 +88,7 @@ static const struct view_option views[] = {
 	{OPTION_PPROF, VIEW_PPROF, "--pprof", WITH_CORE},
 	{OPTION_FLAME, VIEW_FLAME, "--flame", WITH_CORE},
 	{OPTION_PROFILE, VIEW_PROFILE, "--profile", ACTS},
+	{0, VIEW_PEAK, "--profile=peak", WITH_CORE},
 	{OPTION_TOP, VIEW_TOP, "--top", WITH_REGEXP},
 	{OPTION_RECORD, VIEW_RECORD, "--record", WITH_REGEXP},
 	{'s', VIEW_SHRINK, "-s", WITH_REGEXP | ACTS},
@@ -116,11 +117,11 @@ const char help_text[] =
 	"         -o --ops      constructors            -t --tracking  call sites (-du)\n"
 	"         --json        output for programs     --openmetrics  for Prometheus\n"
 	"         --top[=SECONDS]  live screen          --map=SVG      draw all slabs\n"
+	"         --profile=peak  what was in use when it was most\n"
 	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
 	"Lines    -N --lines=K first K  -z --zero also empty  -e --empty only empty ones\n"
 	"         -U --unreclaim only unreclaimable ones  -1 --1ref with -a, unmerged too\n"
-	"Columns  -B --bytes exact numbers  -D --display-activity slow-path operations\n"
-	"         -f --first-alias show the first alias as the name\n"
+	"Columns  -B --bytes exact numbers  -D --display-activity  -f --first-alias names\n"
 	"Act      -s --shrink  return empty slabs       -v --validate  check all slabs\n"
 	"         --trim  return all free memory        --reset  clear event counters\n"
 	"         --set=CACHE.ATTRIBUTE=VALUE  --profile=BYTES heap profile, 0: off\n"
