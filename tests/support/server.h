@@ -36,9 +36,13 @@ class server : public child_process
 public:
 	explicit server(const std::string &mode = "plain",
 			const std::string &program = CONTROL_SERVER)
-		: child_process({program, mode})
+		: server(std::vector<std::string>{program, mode})
 	{
-		if (mode == "fork")
+	}
+
+	explicit server(const std::vector<std::string> &words) : child_process(words)
+	{
+		if (words.back() == "fork")
 			child_line_ = line();
 		ready_ = line();
 		if (ready_.compare(0, 5, "child") == 0)

@@ -65,7 +65,7 @@ TEST_F(ExporterTest, WrongOptionsAreReported)
 		{{"--timeout", "nan"}, "--timeout takes 0.1 to 60 seconds, not \"nan\""},
 		{{"--timeout", "61"}, "--timeout takes 0.1 to 60 seconds, not \"61\""},
 		{{"--process", ""}, "--process takes the name of a process, not an empty one"},
-		{{"--memory=yes"}, "--memory takes no value; --help shows the options"},
+		{{"--version=yes"}, "--version takes no value; --help shows the options"},
 		{{"--foo"},
 		 "there is no option --foo, or more than one that begins so; --help shows the options"},
 		{{"-z"}, "there is no option -z; --help shows the options"},

@@ -5,6 +5,7 @@
  */
 #include "exporter.h"
 
+#include "../support/contained.h"
 #include "../support/looks.h"
 
 #include <json-c/json.h>
@@ -122,10 +123,36 @@ TEST_F(ExporterTest, ProcessesBeyondTheBoundAreSummedUp)
 	EXPECT_EQ(sample(text, "slab_exporter_folded_processes"), 2);
 }
 
-TEST_F(ExporterTest, MemoryIsReadOnRequest)
+TEST_F(ExporterTest, ProcessesInContainersAreServed)
+{
+	const std::string why = no_container(unshare_as_root);
+
+	if (!why.empty())
+		GTEST_SKIP() << why;
+	const contained process(dir.path());
+	exporter serving;
+
+	EXPECT_EQ(sample(serving.get().body, "slab_cache_objects{process=\"program\",pid=\"" +
+						     process.number() + "\",cache=\"entry\"}"),
+		  500);
+}
+
+TEST_F(ExporterTest, ProcessesWithoutASocketAreServed)
+{
+	setenv("SLAB_CONTROL", "off", 1);
+	const server process;
+
+	unsetenv("SLAB_CONTROL");
+	exporter serving;
+
+	EXPECT_EQ(sample(serving.get().body, "slab_cache_objects" + labels(process.pid(), "entry")),
+		  500);
+}
+
+TEST_F(ExporterTest, AStoppedProcessIsRead)
 {
 	server process;
-	exporter serving({"--memory"});
+	exporter serving;
 
 	kill(process.pid(), SIGSTOP);
 	EXPECT_EQ(sample(serving.get().body, "slab_cache_objects" + labels(process.pid(), "entry")),
@@ -235,7 +262,7 @@ TEST_F(ExporterTest, ProcessThatBlocksItsReadersFailsAlone)
 
 	if (hostile.control_fd() < 0)
 		GTEST_SKIP() << "no memory that waits: userfaultfd() is not allowed";
-	exporter serving({"--memory", "--timeout", "3"});
+	exporter serving({"--timeout", "3"});
 	const std::string text = serving.get().body;
 
 	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
@@ -250,7 +277,7 @@ TEST_F(ExporterTest, ProcessWithoutCachesIsNotCounted)
 {
 	server process;
 	child_process stranger({"/bin/cat"});
-	exporter serving({"--memory"});
+	exporter serving;
 	const std::string text = serving.get().body;
 
 	EXPECT_EQ(sample(text, "slab_exporter_processes"), 1);

@@ -20,6 +20,15 @@
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
 
+/* A process without caches is not looked at again for so long. */
+#define STRANGER_MS 60000
+
+struct stranger {
+	pid_t pid;
+	uint64_t started;
+	int64_t seen;
+};
+
 struct query {
 	struct question question;
 	struct job job;
@@ -39,6 +48,7 @@ struct scrape {
 	struct found *found;
 	size_t found_count, next; /* next: the process that is queried next */
 	size_t strangers;         /* processes found to have no caches */
+	struct stranger stranger[MOST_FOUND]; /* the last ones, by the remainder of their pids */
 	struct query queries[SCRAPE_FDS];
 	struct metrics *metrics; /* of the processes that answered, with room for a sum */
 	size_t metrics_count;
@@ -85,6 +95,28 @@ static void note_failed_query(struct scrape *scrape, const struct found *process
 	note_failure(scrape, process, why);
 }
 
+/* --- processes without caches ------------------------------------------------ */
+
+static struct stranger *stranger_at(struct scrape *scrape, pid_t pid)
+{
+	return &scrape->stranger[(size_t)pid % MOST_FOUND];
+}
+
+static void note_stranger(struct scrape *scrape, const struct found *process)
+{
+	scrape->strangers++;
+	*stranger_at(scrape, process->pid) =
+		(struct stranger){process->pid, process->started, now_ms()};
+}
+
+static bool is_stranger(struct scrape *scrape, const struct found *process)
+{
+	const struct stranger *known = stranger_at(scrape, process->pid);
+
+	return process->unseen && known->pid == process->pid &&
+	       known->started == process->started && now_ms() - known->seen < STRANGER_MS;
+}
+
 /* --- steps ------------------------------------------------------------------- */
 
 /* The caches behind a struct metrics; false: the array is incomplete, or there is no memory. */
@@ -125,7 +157,7 @@ static void take_answer(struct scrape *scrape, const struct query *query)
 	char message[SENTENCE];
 
 	if (job->length && job->data[0] == ANSWER_NOTHING) {
-		scrape->strangers++;
+		note_stranger(scrape, &query->question.process);
 	} else if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(message)) {
 		memcpy(message, job->data + 1, length);
 		message[length] = '\0';
@@ -186,9 +218,13 @@ static bool begin_query(struct scrape *scrape)
 	scrape->failed = calloc(count + 1, sizeof(*scrape->failed));
 	if (!scrape->found || !scrape->metrics || !scrape->failed)
 		return false;
-	if (count)
-		memcpy(scrape->found, scrape->search.data, count * sizeof(struct found));
-	scrape->found_count = count;
+	scrape->found_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct found *found = &scrape->found[scrape->found_count];
+
+		memcpy(found, scrape->search.data + i * sizeof(*found), sizeof(*found));
+		scrape->found_count += !is_stranger(scrape, found);
+	}
 	scrape->next = scrape->strangers = 0;
 	scrape->stage = STAGE_QUERY;
 	return true;

@@ -2,7 +2,9 @@
 /* The work of a scrape's children, and their output to the parent. */
 #include "scrape_child.h"
 #include "job.h"
+#include "listening.h"
 #include "memory.h"
+#include "proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,7 @@ struct find {
 
 static void find_named(struct find *find, const char *name)
 {
-	const struct choice choice = {
-		.name = name, .memory = find->settings->memory, .unseen = true};
+	const struct choice choice = {.name = name, .memory = true, .unseen = true};
 	struct process_list list;
 
 	attach_find(&list, &choice);
@@ -37,6 +38,7 @@ static void find_named(struct find *find, const char *name)
 			continue;
 		found->pid = process->pid;
 		found->unseen = process->unseen;
+		found->started = proc_started(process->pid);
 		snprintf(found->command, sizeof(found->command), "%.*s", METRICS_NAME - 1,
 			 process->command);
 		find->count++;
@@ -84,8 +86,7 @@ static void name_process(const struct process *process, char message[SENTENCE])
 static bool take_metrics(const struct question *question, struct metrics *metrics,
 			 char message[SENTENCE])
 {
-	const struct choice choice = {.pid = question->process.pid,
-				      .memory = question->settings->memory};
+	const struct choice choice = {.pid = question->process.pid};
 	struct json_object *answer;
 	struct process process;
 	struct model model;
@@ -103,13 +104,21 @@ static bool take_metrics(const struct question *question, struct metrics *metric
 	return taken;
 }
 
+/* In a container it may listen where only it sees the socket. */
+static bool has_caches(pid_t pid)
+{
+	char path[PATH_MAX];
+
+	return memory_uses_libslab(pid) || listening_path(pid, path);
+}
+
 void query_process(const void *arg, int fd)
 {
 	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
 	const struct question *question = arg;
 	struct metrics metrics;
 
-	if (question->process.unseen && !memory_uses_libslab(question->process.pid)) {
+	if (question->process.unseen && !has_caches(question->process.pid)) {
 		answer[0] = ANSWER_NOTHING;
 		job_write(fd, answer, 1);
 		return;

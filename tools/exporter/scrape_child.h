@@ -13,6 +13,7 @@
 struct found {
 	pid_t pid;
 	bool unseen; /* it may have no caches */
+	uint64_t started;
 	char command[METRICS_NAME];
 };
 

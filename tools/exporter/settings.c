@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,6 @@ static const char usage[] =
 	"  --process NAME         only processes of this name; may be repeated\n"
 	"  --max-processes N      at most N processes by name, others summed up (64)\n"
 	"  --max-caches N         at most N caches of a process by name, likewise (200)\n"
-	"  --memory               read the processes' memory, not their sockets\n"
 	"  --timeout SECONDS      time for a scrape; after it a process has failed (5)\n"
 	"  -h, --help             this text\n"
 	"      --version\n";
@@ -41,7 +41,6 @@ enum {
 	OPTION_PROCESS,
 	OPTION_MAX_PROCESSES,
 	OPTION_MAX_CACHES,
-	OPTION_MEMORY,
 	OPTION_TIMEOUT,
 	OPTION_VERSION,
 };
@@ -51,7 +50,6 @@ static const struct option long_options[] = {
 	{"process", required_argument, NULL, OPTION_PROCESS},
 	{"max-processes", required_argument, NULL, OPTION_MAX_PROCESSES},
 	{"max-caches", required_argument, NULL, OPTION_MAX_CACHES},
-	{"memory", no_argument, NULL, OPTION_MEMORY},
 	{"timeout", required_argument, NULL, OPTION_TIMEOUT},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -156,9 +154,6 @@ static bool parse_option(struct settings *settings, int option)
 				   &settings->max_processes);
 	case OPTION_MAX_CACHES:
 		return parse_count("max-caches", optarg, MOST_CACHES, &settings->max_caches);
-	case OPTION_MEMORY:
-		settings->memory = true;
-		return true;
 	default:
 		return parse_timeout(settings, optarg);
 	}

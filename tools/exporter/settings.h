@@ -3,7 +3,6 @@
 #ifndef EXPORTER_SETTINGS_H
 #define EXPORTER_SETTINGS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The most names of --process. */
@@ -15,7 +14,6 @@ struct settings {
 	size_t max_caches;    /* of a process, by name */
 	size_t max_processes; /* by name */
 	const char *names[SETTINGS_NAMES + 1]; /* of --process, ending in NULL */
-	bool memory;          /* read memory, not the socket */
 	unsigned timeout_ms; /* of a scrape */
 };
 

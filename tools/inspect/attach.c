@@ -5,7 +5,6 @@
 #include "attach.h"
 #include "find.h"
 #include "memory.h"
-#include "proc.h"
 #include "query.h"
 
 #include <stdio.h>
@@ -16,7 +15,7 @@ void attach_find(struct process_list *list, const struct choice *choice)
 {
 	*list = (struct process_list){NULL, 0};
 	find_sockets(list, choice);
-	if (choice->memory || choice->name)
+	if (!choice->pid || choice->memory)
 		find_others(list, choice);
 	find_sort(list);
 }
@@ -74,15 +73,6 @@ static int choose_core(const struct choice *choice, struct process *process)
 	return -1;
 }
 
-/* Choose a process without a socket; opening its memory shows whether it has caches. */
-static void take_pid(struct process *process, pid_t pid)
-{
-	memset(process, 0, sizeof(*process));
-	process->pid = pid;
-	process->way = WAY_MEMORY;
-	proc_line(pid, "comm", process->command, sizeof(process->command));
-}
-
 /* Find the processes that match the choice. If none has a socket, processes without one are
  * searched, too. */
 static void find_meant(struct process_list *list, const struct choice *choice)
@@ -111,7 +101,8 @@ static int take_one(const struct choice *choice, struct process *process)
 		print_processes(stderr, &list);
 		status = EXIT_USAGE;
 	} else if (choice->pid) {
-		take_pid(process, choice->pid);
+		find_listener(process,
+			      choice->pid); /* opening its memory shows whether it has caches */
 	} else {
 		status = fail_none(choice);
 	}

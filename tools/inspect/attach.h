@@ -8,6 +8,7 @@
 #define INSPECT_ATTACH_H
 
 #include "fail.h"
+#include "proc.h"
 
 #include <json-c/json.h>
 #include <limits.h>
@@ -44,6 +45,7 @@ struct process {
 	bool acts; /* as in struct choice */
 	struct memory *memory; /* once it is open (memory.h), else NULL */
 	bool unseen; /* it may have no caches; see struct choice */
+	struct proc_identity identity; /* when it was found */
 };
 
 struct process_list {
@@ -61,7 +63,7 @@ int attach_choose(const struct choice *choice, struct process *process);
 void attach_close(struct process *process);
 
 /*
- * attach_find: the processes that have a socket, ordered by pid. If the choice has a name or
+ * attach_find: the processes that have a socket, ordered by pid, also in containers. If the choice has a name or
  * requests memory, the list includes those that use libslab without a socket. Freeing the
  * list closes them.
  */

@@ -6,10 +6,12 @@
  * that the user may read are searched. Any user can create a socket in some of them, so the
  * kernel is asked which process listens (peer.h).
  *
+ * Processes in containers listen in places of their own, and the kernel knows where (listening.h).
  * Processes without a socket are found by searching the memory of every process. If
  * SLAB_RUNTIME_DIR is set, only those count that were started with the same value.
  */
 #include "find.h"
+#include "listening.h"
 #include "memory.h"
 #include "peer.h"
 #include "proc.h"
@@ -37,6 +39,15 @@ static bool is_known(const struct process_list *list, pid_t pid)
 	return false;
 }
 
+static void start(struct process *process, pid_t pid)
+{
+	memset(process, 0, sizeof(*process));
+	process->pid = pid;
+	process->way = WAY_MEMORY;
+	proc_line(pid, "comm", process->command, sizeof(process->command));
+	proc_identify(pid, &process->identity);
+}
+
 /* Add a process to the list, without a check for duplicates. The result is valid until the next
  * call. */
 static struct process *add_process(struct process_list *list, pid_t pid)
@@ -48,9 +59,7 @@ static struct process *add_process(struct process_list *list, pid_t pid)
 		return NULL;
 	list->processes = larger;
 	process = &larger[list->count++];
-	memset(process, 0, sizeof(*process));
-	process->pid = pid;
-	proc_line(pid, "comm", process->command, sizeof(process->command));
+	start(process, pid);
 	return process;
 }
 
@@ -83,6 +92,11 @@ static pid_t listener_of(const char *path)
 	return pid;
 }
 
+static void use_socket(struct process *process)
+{
+	process->way = proc_is_stopped(process->pid) ? WAY_MEMORY : WAY_SOCKET;
+}
+
 static void add_socket(struct process_list *list, const struct choice *choice, const char *path)
 {
 	struct process *process;
@@ -95,7 +109,7 @@ static void add_socket(struct process_list *list, const struct choice *choice, c
 	if (!process)
 		return;
 	snprintf(process->path, sizeof(process->path), "%s", path);
-	process->way = proc_is_stopped(pid) ? WAY_MEMORY : WAY_SOCKET;
+	use_socket(process);
 }
 
 /* Add every socket in `dir`/slab; `dir` may be a glob pattern. */
@@ -133,7 +147,7 @@ void find_sockets(struct process_list *list, const struct choice *choice)
 	}
 }
 
-/* Processes without a socket */
+/* Other processes: they listen where only they see it, or not at all */
 
 struct others {
 	struct process_list *list;
@@ -154,18 +168,48 @@ static bool is_meant(const struct others *others, pid_t pid)
 		return false;
 	if (dir && !proc_has_variable(pid, "SLAB_RUNTIME_DIR", dir))
 		return false;
+	return true;
+}
+
+/* May it have a socket that was not found, since it sees other files? */
+static bool is_contained(pid_t pid)
+{
+	return proc_differs(pid, "ns/mnt") || proc_differs(pid, "root");
+}
+
+static bool may_have_caches(const struct choice *choice, pid_t pid)
+{
 	return choice->unseen ? proc_has_program(pid) : memory_uses_libslab(pid);
 }
 
 static void add_other(pid_t pid, void *arg)
 {
 	const struct others *others = arg;
-	struct process *process = is_meant(others, pid) ? add_process(others->list, pid) : NULL;
+	const struct choice *choice = others->choice;
+	const bool searches = choice->memory || choice->name, contained = is_contained(pid);
+	struct process *process = NULL;
+	char path[PATH_MAX];
+	bool listens;
 
+	if ((!contained && !searches) || !is_meant(others, pid))
+		return;
+	listens = contained && !choice->unseen && listening_path(pid, path);
+	if (listens || (searches && may_have_caches(choice, pid)))
+		process = add_process(others->list, pid);
 	if (!process)
 		return;
-	process->way = WAY_MEMORY;
-	process->unseen = others->choice->unseen;
+	process->unseen = choice->unseen;
+	if (listens) {
+		memcpy(process->path, path, sizeof(path));
+		use_socket(process);
+	}
+}
+
+void find_listener(struct process *process, pid_t pid)
+{
+	start(process, pid);
+	if (listening_path(pid, process->path))
+		use_socket(process);
 }
 
 void find_others(struct process_list *list, const struct choice *choice)

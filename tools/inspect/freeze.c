@@ -62,8 +62,8 @@ static bool add(struct frozen *frozen, pid_t tid)
 	return true;
 }
 
-/* The first thread stays as a zombie if it ended before the others. */
-static bool has_ended(const struct frozen *frozen, pid_t tid)
+/* The state of a thread as ps shows it; 0: it has ended. */
+static char state_of(const struct frozen *frozen, pid_t tid)
 {
 	char name[64], text[256];
 	const char *state;
@@ -73,12 +73,20 @@ static bool has_ended(const struct frozen *frozen, pid_t tid)
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/stat", frozen->pid, tid);
 	file = fopen(name, "re");
 	if (!file)
-		return true;
+		return 0;
 	n = fread(text, 1, sizeof(text) - 1, file);
 	fclose(file);
 	text[n] = '\0';
 	state = strrchr(text, ')'); /* behind the name, which may contain anything */
-	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X';
+	return state && state[1] ? state[2] : 0;
+}
+
+/* The first thread stays as a zombie if it ended before the others. */
+static bool has_ended(const struct frozen *frozen, pid_t tid)
+{
+	const char state = state_of(frozen, tid);
+
+	return !state || state == 'Z' || state == 'X';
 }
 
 /* Seize one thread. A thread that has ended in the meantime is no error. */
@@ -141,6 +149,13 @@ static bool has_stopped(struct frozen_thread *thread, bool *ret_ended)
 	return true;
 }
 
+static int give_up(struct frozen *frozen, pid_t tid)
+{
+	if (state_of(frozen, tid) == 'D')
+		frozen->busy = tid;
+	return -ETIMEDOUT;
+}
+
 static int wait_for_all(struct frozen *frozen, uint64_t deadline_us)
 {
 	const struct timespec moment = {.tv_nsec = WAIT_NS};
@@ -154,7 +169,7 @@ static int wait_for_all(struct frozen *frozen, uint64_t deadline_us)
 		else if (ended)
 			drop(frozen, thread);
 		else if (freeze_now() > deadline_us)
-			return -ETIMEDOUT;
+			return give_up(frozen, thread->tid);
 		else
 			nanosleep(&moment, NULL);
 	}

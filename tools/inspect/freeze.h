@@ -24,6 +24,7 @@ struct frozen {
 	pid_t pid;
 	struct frozen_thread *thread;
 	size_t threads, room;
+	pid_t busy; /* a thread that sleeps and cannot be stopped (state D); 0: none */
 	uint64_t since_us; /* of the monotonic clock: before the first thread was stopped */
 };
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,42 @@ static const struct memory_source process_source = {
 
 /* Opening */
 
+/* The files of a process as they are read from /proc/PID/maps. */
+struct files {
+	pid_t pid;
+	char root[32];       /* where they are for this process */
+	char exe[PATH_MAX];  /* the program */
+	char name[PATH_MAX]; /* of the last one, as the process knows it */
+	char path[PATH_MAX]; /* it opens here */
+};
+
+static bool is_deleted(const char *name)
+{
+	static const char end[] = " (deleted)";
+	const size_t length = strlen(name);
+
+	return length >= sizeof(end) && strcmp(name + length - (sizeof(end) - 1), end) == 0;
+}
+
+/* The file whose first mapping has this name. One that was deleted or replaced has no path any more,
+ * but the kernel still opens it. */
+static void find_path(struct files *files, const struct mapping *mapping, const char *name)
+{
+	snprintf(files->name, PATH_MAX, "%s", name);
+	snprintf(files->path, PATH_MAX, "%s%s", files->root, name);
+	if (!is_deleted(name))
+		return;
+	if (strcmp(name, files->exe) == 0)
+		snprintf(files->path, PATH_MAX, "/proc/%d/exe", files->pid);
+	else
+		snprintf(files->path, PATH_MAX, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			 files->pid, mapping->start, mapping->end);
+	if (access(files->path, R_OK) != 0)
+		snprintf(files->path, PATH_MAX, "%s", name);
+}
+
 /* Add a line of maps, if a file is mapped there. */
-static bool add_line(struct memory *memory, char *line)
+static bool add_line(struct memory *memory, struct files *files, char *line)
 {
 	struct mapping mapping = {.bias_state = BIAS_UNKNOWN};
 	int path = 0;
@@ -85,23 +120,29 @@ static bool add_line(struct memory *memory, char *line)
 		   &mapping.end, &mapping.offset, &path) != 3 ||
 	    line[path] != '/')
 		return true;
-	return memory_add_mapping(memory, &mapping, line + path);
+	if (strcmp(files->name, line + path) != 0)
+		find_path(files, &mapping, line + path);
+	return memory_add_mapping(memory, &mapping, files->path);
 }
 
 /* Read /proc/PID/maps. Returns 0 or -errno; -EACCES: not allowed. */
 static int read_maps(struct memory *memory)
 {
+	struct files files = {.pid = memory->pid};
 	char name[64], *line = NULL;
 	size_t room = 0;
 	FILE *file;
 	int error = 0;
 
+	if (proc_differs(memory->pid, "ns/mnt"))
+		snprintf(files.root, sizeof(files.root), "/proc/%d/root", memory->pid);
+	proc_link(memory->pid, "exe", files.exe);
 	snprintf(name, sizeof(name), "/proc/%d/maps", memory->pid);
 	file = fopen(name, "re");
 	if (!file)
 		return -errno;
 	while (!error && getline(&line, &room, file) > 0)
-		error = add_line(memory, line) ? 0 : -ENOMEM;
+		error = add_line(memory, &files, line) ? 0 : -ENOMEM;
 	free(line);
 	fclose(file);
 	return error;

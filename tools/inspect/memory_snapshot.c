@@ -393,7 +393,11 @@ static void report_failure(const struct copy *copy, int error)
 	const pid_t pid = copy->memory.pid, tracer = freeze_tracer(pid);
 	const char *command = copy->memory.command;
 
-	if (error == -ETIMEDOUT)
+	if (copy->frozen.busy)
+		fail("process %d (%s) cannot be stopped: its thread %d sleeps in the kernel, and no "
+		     "signal wakes it (state D)",
+		     pid, command, copy->frozen.busy);
+	else if (error == -ETIMEDOUT)
 		fail("process %d (%s) went on after %.2f s, with %" PRIu64
 		     " of %zu MiB copied; --stop-limit=SECONDS lets it stand still for longer",
 		     pid, command, (double)copy->about->still_us / 1e6, copy->about->bytes >> 20,

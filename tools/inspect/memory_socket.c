@@ -163,16 +163,13 @@ static const struct memory_source socket_source = {
 /* The root of the process, which answers on its socket. */
 static int ask_root(const char *path, pid_t pid, uint64_t *ret_root)
 {
-	const int fd = peer_connect(path, PATIENCE_SECONDS);
-	struct json_object *answer = NULL;
-	int error = 0;
+	const int fd = peer_open(path, pid, PATIENCE_SECONDS);
+	struct json_object *answer;
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	if (!peer_pid(fd, pid))
-		error = -EPERM;
-	else
-		answer = ask(fd, "slab/2 ping\n", &error);
+	answer = ask(fd, "slab/2 ping\n", &error);
 	close(fd);
 	*ret_root = number_in(answer, "root");
 	if (!error && !number_in(answer, "has_caches"))
@@ -184,7 +181,7 @@ static int ask_root(const char *path, pid_t pid, uint64_t *ret_root)
 int memory_use_socket(struct memory *memory, const char *path)
 {
 	int error = ask_root(path, memory->pid, &memory->root);
-	const int fd = error ? -1 : peer_connect(path, PATIENCE_SECONDS);
+	const int fd = error ? -1 : peer_open(path, memory->pid, PATIENCE_SECONDS);
 
 	if (!error && fd < 0)
 		error = -errno;

@@ -4,12 +4,26 @@
 #include "proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* Close a descriptor, and leave errno as it is. */
+static void close_kept(int fd)
+{
+	const int error = errno;
+
+	close(fd);
+	errno = error;
+}
 
 static int open_socket(int seconds)
 {
@@ -23,10 +37,27 @@ static int open_socket(int seconds)
 	return fd;
 }
 
-int peer_connect(const char *path, int seconds)
+/* Open a socket by its path in the root of another process, "/proc/PID/root" and `below`, which may be a
+ * container: no link in there leads out. */
+static int open_in_root(const char *path, const char *below)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	char root[32];
+	int dir, fd;
+
+	snprintf(root, sizeof(root), "%.*s", (int)(below - path), path);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, dir, below, &how, sizeof(how));
+	close_kept(dir);
+	return fd;
+}
+
+static int connect_to(const char *path, int seconds)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd, error;
+	int fd;
 
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		errno = ENAMETOOLONG;
@@ -36,10 +67,41 @@ int peer_connect(const char *path, int seconds)
 	fd = open_socket(seconds);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
+	close_kept(fd);
 	return -1;
+}
+
+/* Root of this machine is nobody in a user namespace, so it comes as the process's user. */
+static int connect_as(pid_t pid, const char *path, int seconds)
+{
+	const uid_t own = geteuid();
+	const long user = own == 0 && proc_differs(pid, "ns/user") ? proc_user(pid) : -1;
+	int fd;
+
+	if (user < 0)
+		return connect_to(path, seconds);
+	if (seteuid((uid_t)user) != 0)
+		return -1;
+	fd = connect_to(path, seconds);
+	if (seteuid(own) != 0)
+		abort(); /* it must not go on with other rights */
+	return fd;
+}
+
+int peer_connect(const char *path, int seconds)
+{
+	int pid, length = 0, socket, fd;
+	char link[32];
+
+	if (sscanf(path, "/proc/%d/root%n", &pid, &length) != 1 || path[length] != '/')
+		return connect_to(path, seconds);
+	socket = open_in_root(path, path + length);
+	if (socket < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", socket);
+	fd = connect_as(pid, link, seconds);
+	close_kept(socket);
+	return fd;
 }
 
 /* Servers listen as root, and change their user afterwards. */
@@ -55,9 +117,20 @@ pid_t peer_pid(int fd, pid_t named)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
 		return 0;
-	if (peer.pid == 0)
+	if (peer.pid == 0 && proc_is_gone(named))
 		return peer.uid == 0 || peer.uid == geteuid() ? named : 0;
 	if (peer.pid != named && proc_inner_pid(peer.pid) != named)
 		return 0;
 	return is_user_of(peer.uid, peer.pid) ? peer.pid : 0;
+}
+
+int peer_open(const char *path, pid_t pid, int seconds)
+{
+	int fd = peer_connect(path, seconds);
+
+	if (fd < 0 || peer_pid(fd, pid) == pid)
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
 }

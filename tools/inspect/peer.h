@@ -9,7 +9,8 @@
 #include <sys/types.h>
 
 /*
- * peer_connect: connect to the socket. The timeout of `seconds` holds for the connection and for
+ * peer_connect: connect to the socket, which may be one in the root of another process
+ * ("/proc/PID/root/run/slab/7.sock"). The timeout of `seconds` holds for the connection and for
  * each later send and receive; 0: do not wait. Returns the descriptor, or -1 and errno; EAGAIN: a
  * timeout.
  */
@@ -18,9 +19,12 @@ int peer_connect(const char *path, int seconds);
 /*
  * peer_pid: the pid of the process that listens on the socket to which `fd` is connected. 0: it is
  * not the process `named`. `named` must be its pid here, or in its own container, and it must
- * have begun to listen as its present user, or as root. If the process cannot be seen from here, it
- * is accepted if it belongs to root or to the caller's user.
+ * have begun to listen as its present user, or as root. A process that cannot be seen from here is
+ * accepted if it belongs to root or to the caller's user, and no process here has its number.
  */
 pid_t peer_pid(int fd, pid_t named);
+
+/* peer_open: peer_connect() to this process; EPERM: another one listens. */
+int peer_open(const char *path, pid_t pid, int seconds);
 
 #endif /* INSPECT_PEER_H */

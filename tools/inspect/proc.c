@@ -5,12 +5,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define STAT_TEXT 512
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -33,15 +36,33 @@ void proc_line(pid_t pid, const char *name, char *text, size_t size)
 	make_printable(text);
 }
 
-/* The line is "PID (COMM) STATE …". COMM may contain blanks and brackets. */
-char proc_state(pid_t pid)
+/* The line is "PID (COMM) STATE …". COMM may contain blanks and brackets. Returns what begins with the
+ * state. */
+static const char *read_stat(pid_t pid, char text[STAT_TEXT])
 {
-	char text[256];
 	const char *bracket;
 
-	proc_line(pid, "stat", text, sizeof(text));
+	proc_line(pid, "stat", text, STAT_TEXT);
 	bracket = strrchr(text, ')');
-	return bracket && bracket[1] == ' ' ? bracket[2] : '\0';
+	return bracket && bracket[1] == ' ' ? bracket + 2 : "";
+}
+
+char proc_state(pid_t pid)
+{
+	char text[STAT_TEXT];
+
+	return *read_stat(pid, text);
+}
+
+uint64_t proc_started(pid_t pid)
+{
+	char text[STAT_TEXT];
+	uint64_t started = 0;
+
+	sscanf(read_stat(pid, text),
+	       "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+	       &started);
+	return started;
 }
 
 bool proc_is_stopped(pid_t pid)
@@ -58,6 +79,32 @@ bool proc_is_gone(pid_t pid)
 	if (state)
 		return state == 'Z' || state == 'X';
 	return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void proc_identify(pid_t pid, struct proc_identity *identity)
+{
+	FILE *file = open_proc(pid, "auxv");
+
+	*identity = (struct proc_identity){.started = proc_started(pid)};
+	if (!file)
+		return;
+	if (fread(identity->auxv, 1, sizeof(identity->auxv), file) == 0)
+		identity->auxv[0] = 0;
+	fclose(file);
+}
+
+const char *proc_change(pid_t pid, const struct proc_identity *was)
+{
+	struct proc_identity is;
+
+	if (proc_is_gone(pid))
+		return "has ended";
+	proc_identify(pid, &is);
+	if (is.started != was->started)
+		return "has ended, and another process has its number";
+	if (is.auxv[0] && was->auxv[0] && memcmp(is.auxv, was->auxv, sizeof(is.auxv)) != 0)
+		return "has started another program meanwhile (execve)";
+	return NULL;
 }
 
 long proc_status_number(pid_t pid, const char *key, int most)
@@ -95,6 +142,34 @@ pid_t proc_inner_pid(pid_t pid)
 	return (pid_t)proc_status_number(pid, "NSpid:", INT_MAX);
 }
 
+/* Where a link leads; false: it cannot be read. */
+static bool read_link(const char *of, const char *link, char target[PATH_MAX])
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%s/%s", of, link);
+	n = readlink(path, target, PATH_MAX - 1);
+	target[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+bool proc_link(pid_t pid, const char *link, char target[PATH_MAX])
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", pid);
+	return read_link(number, link, target);
+}
+
+bool proc_differs(pid_t pid, const char *link)
+{
+	char theirs[PATH_MAX], ours[PATH_MAX];
+
+	return proc_link(pid, link, theirs) && read_link("self", link, ours) &&
+	       strcmp(theirs, ours) != 0;
+}
+
 bool proc_has_name(pid_t pid, const char *name)
 {
 	char text[PATH_MAX];
@@ -110,10 +185,9 @@ bool proc_has_name(pid_t pid, const char *name)
 
 bool proc_has_program(pid_t pid)
 {
-	char path[64], program[1];
+	char program[PATH_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return readlink(path, program, sizeof(program)) > 0;
+	return proc_link(pid, "exe", program);
 }
 
 bool proc_has_variable(pid_t pid, const char *name, const char *value)

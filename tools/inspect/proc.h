@@ -3,8 +3,10 @@
 #ifndef INSPECT_PROC_H
 #define INSPECT_PROC_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* proc_line: the first line of /proc/PID/NAME, made printable; "": it cannot be read. */
@@ -23,12 +25,32 @@ bool proc_is_gone(pid_t pid);
  * key, "RssAnon:"; -1: there is none. */
 long proc_status_number(pid_t pid, const char *key, int most);
 
+/* proc_started: when it began, in the kernel's ticks: with the pid it names one process; 0: unknown. */
+uint64_t proc_started(pid_t pid);
+
+/* Which program a process runs. */
+struct proc_identity {
+	uint64_t started;
+	unsigned char auxv[512]; /* with random addresses; 0: this user may not know */
+};
+void proc_identify(pid_t pid, struct proc_identity *identity);
+
+/* proc_change: what has become of the process, to follow its name in a message; NULL: it runs the same
+ * program. */
+const char *proc_change(pid_t pid, const struct proc_identity *was);
+
 /* proc_user: the effective user of a process; -1: unknown. */
 long proc_user(pid_t pid);
 
 /* proc_inner_pid: the pid of a process in its own container (its innermost pid namespace);
  * -1: unknown. */
 pid_t proc_inner_pid(pid_t pid);
+
+/* proc_link: where a link of /proc/PID leads, such as "exe"; "" and false: it cannot be read. */
+bool proc_link(pid_t pid, const char *link, char target[PATH_MAX]);
+
+/* proc_differs: does a link, such as "root" or "ns/mnt", lead elsewhere than that of this process? */
+bool proc_differs(pid_t pid, const char *link);
 
 /* proc_has_name: is `name` the name that ps shows, or the last part of argv[0], which ps may
  * truncate? */

@@ -114,14 +114,14 @@ static char *read_answer(int fd, int64_t deadline)
 static char *exchange(const struct process *process, const char *request, int seconds)
 {
 	const int64_t deadline = now_seconds() + seconds + ANSWER_SECONDS;
-	int fd = peer_connect(process->path, seconds), error;
+	int fd = peer_open(process->path, process->pid, seconds), error;
 	char line[REQUEST_TEXT + 16], *answer = NULL;
 
 	if (fd < 0)
 		return NULL;
 	snprintf(line, sizeof(line), "slab/2 %s\n", request);
-	if (!peer_pid(fd, process->pid))
-		errno = EPERM;
+	if (proc_change(process->pid, &process->identity))
+		errno = ESRCH;
 	else if (send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
 		answer = read_answer(fd, deadline);
 	error = errno;
@@ -148,11 +148,12 @@ static void report_only_read(const struct process *process)
 /* Report why there is no answer. */
 static void report_silence(const struct process *process, int error)
 {
+	const char *change = proc_change(process->pid, &process->identity);
 	char name[128];
 
 	query_name(process, name);
-	if (proc_is_gone(process->pid))
-		fail("%s has ended", name);
+	if (change)
+		fail("%s %s", name, change);
 	else if (error == EPERM)
 		fail("%s does not listen on \"%s\": another process does", name, process->path);
 	else if (error == EMSGSIZE)

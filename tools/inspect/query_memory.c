@@ -48,13 +48,15 @@ static void report_refusal(const struct process *process, const struct slab_answ
 {
 	struct json_object *document = answer->text ? json_tokener_parse(answer->text) : NULL;
 	const bool names_process = error == -EPROTO || error == -EFAULT;
+	const char *change =
+		process->way == WAY_CORE ? NULL : proc_change(process->pid, &process->identity);
 	struct json_object *message = NULL;
 	char name[128];
 
 	query_name(process, name);
 	json_object_object_get_ex(document, "error", &message);
-	if (process->way != WAY_CORE && proc_is_gone(process->pid))
-		fail("%s has ended", name);
+	if (change)
+		fail("%s %s", name, change);
 	else if (memory_trouble(process->memory)[0])
 		fail("%s", memory_trouble(process->memory));
 	else if (message && names_process)
