@@ -3,12 +3,13 @@
 #
 # libslab builds with musl, as libslab.so and libslab.a, and a program works with both. musl has no
 # restartable sequences, so the engines are the other two. libslab_malloc is left out.
-# usage: musl.sh CMAKE SOURCE-FOLDER FOLDER    Exit status 77: musl-gcc is missing.
+# slabinfo reads and changes both.
+# usage: musl.sh CMAKE SOURCE-FOLDER FOLDER SLABINFO    Exit status 77: musl-gcc is missing.
 set -eu
 # shellcheck source=SCRIPTDIR/core.sh
 . "$(dirname "$0")/core.sh"
 
-cmake=$1 source=$2 folder=$3
+cmake=$1 source=$2 folder=$3 slabinfo=$4
 command -v musl-gcc >/dev/null || {
 	echo "musl.sh: musl-gcc is missing (Debian: musl-tools)"
 	exit 77
@@ -38,3 +39,19 @@ compile -o "$folder/use_static" -static -Wl,--start-group "$folder/lib/libslab.a
 	-Wl,--end-group
 use_library "$folder/use_shared" cmpxchg16b mutex
 use_library "$folder/use_static" cmpxchg16b mutex
+
+# look_into PROGRAM
+look_into()
+{
+	rm -f "$folder/input" "$folder/output"
+	mkfifo "$folder/input"
+	SLAB_RUNTIME_DIR=$folder "$1" stay <"$folder/input" >"$folder/output" &
+	exec 3>"$folder/input"
+	until grep -q ready "$folder/output"; do sleep 0.1; done
+	"$slabinfo" -p $! | grep -q '^entry  *10 ' || fail "slabinfo does not show the cache of $1"
+	"$slabinfo" -p $! -du entry | grep -q -- '-> U' || fail "slabinfo does not change $1"
+	exec 3>&-
+	wait $!
+}
+look_into "$folder/use_shared"
+look_into "$folder/use_static"

@@ -2,8 +2,8 @@
 /*
  * A program of a user, on a C library or a kernel that libslab is not developed on: objects of
  * several caches there and back, by several threads; frees on other threads; revocation by
- * shrinking. With the argument "overflow" it damages an object, whose free is reported.
- * Prints the engine.
+ * shrinking. With the argument "overflow" it damages an object, whose free is reported; with "stay" it
+ * waits with ten objects for the end of its input. Prints the engine.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -94,10 +94,24 @@ void overflow(void)
 	slab_free(victims, object);
 }
 
+static void stay(void)
+{
+	for (int i = 0; i < 10; i++)
+		require(slab_alloc(cache) != NULL, "an allocation failed");
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	cache = slab_cache_create("entry", 64, NULL, SLAB_NO_MERGE);
 	require(cache != NULL, "no cache");
+	if (argc > 1 && strcmp(argv[1], "stay") == 0) {
+		stay();
+		return 0;
+	}
 	run_threads();
 	require(slab_cache_validate(cache) == 0, "validation found damage");
 	require(slab_cache_destroy(cache) == 0, "objects are left");

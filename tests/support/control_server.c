@@ -4,13 +4,14 @@
  * what slab_control_fd() returned, and stays until its standard input ends.
  * Each line of its input is a thing to do (do_task()); "done" says it did.
  *
- * usage: control_server [plain|load|pace|loop|fork|leave]
+ * usage: control_server [plain|load|pace|loop|fork|leave|headless]
  *   load   has threads that allocate and free all the time
  *   pace   has a thread that allocates and frees an entry about a thousand times a second
  *   loop   serves the control socket in its own poll loop
  *   fork   has a child that says whether it has a socket of its own, before
  *          and after it creates a cache
  *   leave  main() leaves by pthread_exit() and a thread ends a moment later
+ *   headless  the same, and the thread stays until the input ends
  */
 #include <slab/control.h>
 #include <slab/slab.h>
@@ -145,6 +146,9 @@ static void do_task(char task)
 	case 'c':
 		count_failures();
 		break;
+	case 'x': /* another program */
+		execl("/bin/cat", "cat", NULL);
+		break;
 	default:
 		puts("no such task");
 	}
@@ -263,6 +267,13 @@ static void *stay_a_moment(void *unused)
 	return unused;
 }
 
+static void *stay(void *unused)
+{
+	wait_for_end();
+	exit(0);
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "plain";
@@ -275,8 +286,8 @@ int main(int argc, char **argv)
 		run_child();
 	printf("ready %d\n", control >= 0 ? control : slab_control_fd());
 	fflush(stdout);
-	if (strcmp(mode, "leave") == 0) {
-		pthread_create(&thread, NULL, stay_a_moment, NULL);
+	if (strcmp(mode, "leave") == 0 || strcmp(mode, "headless") == 0) {
+		pthread_create(&thread, NULL, *mode == 'l' ? stay_a_moment : stay, NULL);
 		pthread_exit(NULL);
 	}
 	if (control >= 0)

@@ -184,6 +184,24 @@ TEST_F(FindLeaksTest, AStoppedProcessStaysStopped)
 	process.do_task('t');
 }
 
+TEST_F(FindLeaksTest, AProcessThatSleepsInTheKernelIsNotStopped)
+{
+	const std::string folder = "/proc/" + pid_of(process);
+	pid_t child = 0;
+
+	process.write_line("d");
+	while (status_line(folder, "State").compare(0, 1, "D") != 0)
+		usleep(1000);
+	EXPECT_EQ(slabinfo({"-p", pid_of(process)}).err, "");
+	EXPECT_EQ(slabinfo({"--find-leaks", pid_of(process), "--stop-limit=0.1"}).err,
+		  "slabinfo: process " + pid_of(process) +
+			  " (standing_server) cannot be stopped: its thread " + pid_of(process) +
+			  " sleeps in the kernel, and no signal wakes it (state D)\n");
+	std::ifstream(folder + "/task/" + pid_of(process) + "/children") >> child;
+	kill(child, SIGKILL);
+	EXPECT_EQ(process.line(), "done");
+}
+
 TEST_F(FindLeaksTest, JsonHasAddressesAndStacks)
 {
 	process.do_task('t');

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -193,6 +194,16 @@ static NOINLINE void open_io_uring(void)
 		puts("no io_uring");
 }
 
+/* The parent of vfork() sleeps in the kernel, and no signal wakes it. */
+static NOINLINE void sleep_deep(void)
+{
+	if (vfork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+}
+
 /* --- growing -------------------------------------------------------------------------- */
 
 #define MANY_NODES 500000
@@ -354,6 +365,9 @@ static void do_task(char task)
 		break;
 	case 'u':
 		open_io_uring();
+		break;
+	case 'd':
+		sleep_deep();
 		break;
 	case 'z':
 		overflow();

@@ -37,7 +37,7 @@ static int process_read(struct memory *memory, uint64_t address, size_t size, vo
 {
 	const struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
 
-	return read_remote(memory->pid, &remote, 1, size, to);
+	return read_remote(memory->thread, &remote, 1, size, to);
 }
 
 static int process_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
@@ -52,7 +52,7 @@ static int process_read_pieces(struct memory *memory, uint64_t address, size_t s
 
 		for (size_t i = 0; i < pieces; i++)
 			remote[i] = (struct iovec){(void *)(uintptr_t)(address + i * stride), size};
-		error = read_remote(memory->pid, remote, pieces, pieces * size, at);
+		error = read_remote(memory->thread, remote, pieces, pieces * size, at);
 		at += pieces * size;
 		address += pieces * stride;
 		count -= pieces;
@@ -137,7 +137,7 @@ static int read_maps(struct memory *memory)
 	if (proc_differs(memory->pid, "ns/mnt"))
 		snprintf(files.root, sizeof(files.root), "/proc/%d/root", memory->pid);
 	proc_link(memory->pid, "exe", files.exe);
-	snprintf(name, sizeof(name), "/proc/%d/maps", memory->pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps", memory->thread);
 	file = fopen(name, "re");
 	if (!file)
 		return -errno;
@@ -217,6 +217,15 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 			 memory->command, strerror(-error));
 }
 
+static void set_process(struct memory *memory, pid_t pid)
+{
+	const pid_t thread = proc_thread(pid);
+
+	memory->source = &process_source;
+	memory->pid = pid;
+	memory->thread = thread ? thread : pid;
+}
+
 /* Open any process that has libslab's note. If its root cannot be read, the first query reports
  * that. *ret_error is 0, or the error of memory_find_root(). */
 static struct memory *open_process(pid_t pid, const char *socket, int *ret_error,
@@ -229,8 +238,7 @@ static struct memory *open_process(pid_t pid, const char *socket, int *ret_error
 		snprintf(why, WHY_TEXT, "no memory to look at process %d", pid);
 		return NULL;
 	}
-	memory->source = &process_source;
-	memory->pid = pid;
+	set_process(memory, pid);
 	proc_line(pid, "comm", memory->command, sizeof(memory->command));
 	error = read_maps(memory);
 	if (!error)
@@ -264,8 +272,7 @@ struct memory *memory_open_maps(pid_t pid)
 
 	if (!memory)
 		return NULL;
-	memory->source = &process_source;
-	memory->pid = pid;
+	set_process(memory, pid);
 	if (read_maps(memory) == 0)
 		return memory;
 	process_close(memory);

@@ -137,7 +137,7 @@ static void copy_piece(const struct copy *copy, uint64_t address, uint64_t bytes
 	while (bytes) {
 		struct iovec local = {copy->pool + at, bytes};
 		struct iovec remote = {(void *)(uintptr_t)address, bytes};
-		ssize_t n = process_vm_readv(copy->memory.pid, &local, 1, &remote, 1, 0);
+		ssize_t n = process_vm_readv(copy->memory.thread, &local, 1, &remote, 1, 0);
 		uint64_t done = n > 0 ? (uint64_t)n : copy->page - address % copy->page;
 
 		done = done < bytes ? done : bytes;
@@ -179,7 +179,7 @@ static int copy_all(struct copy *copy)
 
 	while ((n = take_pieces(copy, piece, &from, &into, &bytes))) {
 		struct iovec local = {copy->pool + at, bytes};
-		const ssize_t got = process_vm_readv(copy->memory.pid, &local, 1, piece, n, 0);
+		const ssize_t got = process_vm_readv(copy->memory.thread, &local, 1, piece, n, 0);
 
 		for (size_t i = 0, next = at; i < n && got != (ssize_t)bytes; i++) {
 			copy_piece(copy, (uintptr_t)piece[i].iov_base, piece[i].iov_len, next);
@@ -342,7 +342,7 @@ static bool make_room(struct copy *copy)
 	uint64_t wanted;
 
 	copy->pool_room = SIZE_MAX;
-	if (snapshot_maps_read(&copy->maps, copy->memory.pid) != 0 || add_ranges(copy) != 0) {
+	if (snapshot_maps_read(&copy->maps, copy->memory.thread) != 0 || add_ranges(copy) != 0) {
 		fail("the memory of process %d (%s) cannot be listed", copy->memory.pid,
 		     copy->memory.command);
 		return false;
@@ -375,7 +375,7 @@ static int stop_and_copy(struct copy *copy)
 	copy->deadline_us = freeze_now() + (uint64_t)(copy->about->limit_s * 1e6);
 	error = freeze(&copy->frozen, copy->memory.pid, copy->deadline_us);
 	if (!error)
-		error = snapshot_maps_read(&copy->maps, copy->memory.pid);
+		error = snapshot_maps_read(&copy->maps, copy->memory.thread);
 	if (!error)
 		error = add_ranges(copy);
 	if (!error)
@@ -425,6 +425,7 @@ static struct copy *new_copy(struct memory *live, struct snapshot *about)
 		return NULL;
 	copy->memory.source = &copy_source;
 	copy->memory.pid = live->pid;
+	copy->memory.thread = live->thread;
 	memcpy(copy->memory.command, live->command, sizeof(copy->memory.command));
 	copy->memory.root = live->root;
 	copy->memory.mapping = live->mapping; /* which stay those of `live` */
@@ -433,7 +434,7 @@ static struct copy *new_copy(struct memory *live, struct snapshot *about)
 	copy->about = about;
 	copy->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	copy->deadline_us = UINT64_MAX;
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", live->pid);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", live->thread);
 	copy->pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	return copy;
 }

@@ -35,7 +35,7 @@ struct memory_source {
 
 struct memory {
 	const struct memory_source *source;
-	pid_t pid;
+	pid_t pid, thread; /* a live process's thread whose memory is read */
 	char command[64];
 	struct mapping *mapping; /* of files alone, ordered by address */
 	size_t mappings, capacity;

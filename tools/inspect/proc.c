@@ -72,13 +72,35 @@ bool proc_is_stopped(pid_t pid)
 	return state == 'T' || state == 't';
 }
 
+static bool has_ended(char state)
+{
+	return state == 'Z' || state == 'X' || !state;
+}
+
+/* The first thread of a program may end before the others. */
+pid_t proc_thread(pid_t pid)
+{
+	const struct dirent *entry;
+	char path[64];
+	pid_t tid = has_ended(proc_state(pid)) ? 0 : pid;
+	DIR *threads = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (!tid)
+		threads = opendir(path);
+	while (threads && !tid && (entry = readdir(threads))) {
+		const pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		tid = other > 0 && !has_ended(proc_state(other)) ? other : 0;
+	}
+	if (threads)
+		closedir(threads);
+	return tid;
+}
+
 bool proc_is_gone(pid_t pid)
 {
-	char state = proc_state(pid);
-
-	if (state)
-		return state == 'Z' || state == 'X';
-	return kill(pid, 0) != 0 && errno == ESRCH;
+	return !proc_thread(pid) && (proc_state(pid) || (kill(pid, 0) != 0 && errno == ESRCH));
 }
 
 void proc_identify(pid_t pid, struct proc_identity *identity)

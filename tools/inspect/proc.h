@@ -18,6 +18,9 @@ char proc_state(pid_t pid);
 /* proc_is_stopped: is the process stopped by a signal or a debugger? */
 bool proc_is_stopped(pid_t pid);
 
+/* proc_thread: a thread of the process that has not ended: its memory is that of the process. 0: none. */
+pid_t proc_thread(pid_t pid);
+
 /* proc_is_gone: has the process ended, even if its parent has not waited for it yet? */
 bool proc_is_gone(pid_t pid);
 
