@@ -7,6 +7,7 @@
  * The fast path of a free looks at the newest object of the array alone. So some bad frees are found
  * later, when objects of the array return to their slabs. The thread that returns them is not to blame.
  */
+#include "base/peek.h"
 #include "core/debug_record.h"
 #include "core/shard.h"
 #include "core/slab.h"
@@ -36,9 +37,22 @@ bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_i
 	return index < slab_initialized(slab);
 }
 
+/* Another copy of libslab in this process has segments that this one does not know. */
+static bool is_of_another_copy(const void *obj)
+{
+	uint64_t magic;
+
+	return !segment_known(obj) &&
+	       peek(&magic, segment_start(obj) + SEGMENT_HEAD_OFFSET, sizeof(magic)) ==
+		       sizeof(magic) &&
+	       magic == SEGMENT_MAGIC;
+}
+
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller)
 {
+	if (obj && is_of_another_copy(obj))
+		bug_info_note(bug, "Another copy of libslab in this process allocated it");
 	if (!caller)
 		bug->late =
 			bug->problem == SLAB_PROBLEM_DOUBLE_FREE

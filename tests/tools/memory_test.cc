@@ -289,6 +289,29 @@ TEST_F(ProcessMemoryTest, OfTwoLibslabsTheOneInUseIsRead)
 	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process), "--memory"})), "300");
 }
 
+TEST_F(ProcessMemoryTest, EachOfTwoCopiesIsShown)
+{
+	const variable library("LIBSLAB", LIBSLAB);
+	server process("both", PROGRAMS "silent_server_archive");
+	const std::string number = pid(process);
+
+	EXPECT_EQ(row_of(output_of({"-p", number, "--copy", "1"}), "mine").at(1), "300");
+	EXPECT_EQ(row_of(output_of({"-p", number, "--copy", "2"}), "entry").at(1), "300");
+	EXPECT_EQ(slabinfo({"-p", number}).err,
+		  "slabinfo: " + name(process, "silent_server_a") +
+			  " has 2 copies of libslab; --copy chooses one, and --list shows them\n");
+	expect_error({"-p", number, "--copy", "3"},
+		     name(process, "silent_server_a") + " has no copy 3 of libslab with caches");
+	expect_error({"-p", number, "--copy", "2", "-s", "entry"},
+		     "the control socket of " + name(process, "silent_server_a") +
+			     " serves another copy of libslab than number 2",
+		     1);
+	EXPECT_EQ(row_of(output_of({"--list"}), number).size(), 5U);
+	process.end_input();
+	EXPECT_TRUE(
+		contains(process.errors(), "Another copy of libslab in this process allocated it"));
+}
+
 TEST_F(ProcessMemoryTest, AnotherUsersProcessIsRefused)
 {
 	server process("plain", silent_server);

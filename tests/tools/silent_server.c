@@ -3,13 +3,15 @@
  * Processes that cannot be asked: each creates the cache "entry" with OBJECTS
  * objects, prints "ready" and stays until its standard input ends.
  *
- * usage: silent_server deaf|locked|plain|copies|empty
+ * usage: silent_server deaf|locked|plain|copies|both|empty
  *   deaf    has a control socket that no thread serves
  *   locked  the same, and holds every lock of libslab for ever, in the middle
  *           of a fork
  *   plain   whatever else the environment says
  *   copies  uses the shared library $LIBSLAB, and has a copy of its own that is
  *           not in use
+ *   both    has a copy of its own with a cache and $LIBSLAB with another, and frees an object of the latter
+ *           to its own
  *   empty   has libslab and creates no cache
  */
 #include <slab/control.h>
@@ -29,14 +31,18 @@ static struct slab_cache *(*create)(const char *name, size_t size,
 				    uint64_t flags) = slab_cache_create_sized;
 static void *(*alloc)(struct slab_cache *cache) = slab_alloc;
 
-static void use_cache(void)
+static void *last;
+
+static struct slab_cache *use_cache(const char *name)
 {
-	struct slab_cache *entry = create("entry", 712, NULL, 0, SLAB_NO_MERGE | SLAB_PANIC);
+	struct slab_cache *entry = create(name, 712, NULL, 0, SLAB_NO_MERGE | SLAB_PANIC);
 
 	for (int i = 0; i < OBJECTS; i++) {
-		if (!alloc(entry))
+		last = alloc(entry);
+		if (!last)
 			abort();
 	}
+	return entry;
 }
 
 static void say_ready(void)
@@ -76,6 +82,15 @@ static void load_copy(void)
 #endif
 }
 
+static void use_both(void)
+{
+	struct slab_cache *own = use_cache("mine");
+
+	load_copy();
+	use_cache("entry");
+	slab_free(own, last);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "plain";
@@ -86,8 +101,10 @@ int main(int argc, char **argv)
 		slab_control_fd();
 	if (strcmp(mode, "copies") == 0)
 		load_copy();
-	if (strcmp(mode, "empty") != 0)
-		use_cache();
+	if (strcmp(mode, "both") == 0)
+		use_both();
+	else if (strcmp(mode, "empty") != 0)
+		use_cache("entry");
 	if (strcmp(mode, "locked") == 0)
 		fork();
 	say_ready();

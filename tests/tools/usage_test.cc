@@ -201,7 +201,7 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 		"-p --pid=PID|-P --partial|-r --report|-s --shrink|-S --size|"
 		"-t --tracking|-T --totals|-U --unreclaim|-v --validate|-X --xtotals|"
 		"-z --zero|-1 --1ref|--process=NAME|--list|--memory|--core=FILE|"
-		"--exe=FILE|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
+		"--exe=FILE|--copy=N|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
 		"--trim|--sample=N|--fail=SPEC|--mark|--since-mark[=MARK]|"
 		"--top[=SECONDS]|--map=SVG|--profile=peak|--profile=BYTES|--pprof=FILE|"
 		"--flame=SVG|"

@@ -12,7 +12,7 @@ _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases 
 	-D --display-activity -f --first-alias
 	-s --shrink -v --validate -d --debug --set --reset --trim --sample --profile --fail
 	--mark --since-mark --find-leaks --stop-limit --record --interval --plot --diff
-	-p --pid --process --memory --core --exe -h --help --version'
+	-p --pid --process --memory --core --exe --copy -h --help --version'
 
 # The numbers of the processes that can be looked at, a line for each, and their names,
 # which may have blanks in them.
@@ -23,7 +23,7 @@ _slabinfo_pids()
 
 _slabinfo_names()
 {
-	"$1" --list 2>/dev/null | sed '1d; s/^ *[0-9]*  *//; s/ *[^ ]*$//'
+	"$1" --list 2>/dev/null | sed '1d; s/^ *[0-9]*  *//; s/  *\(socket\|memory\)\( .*\|\)$//'
 }
 
 # The names of the caches of the process that the words so far choose. The expression
@@ -34,7 +34,7 @@ _slabinfo_caches()
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-p | --pid | --process | --core | --exe)
+		-p | --pid | --process | --core | --exe | --copy)
 			value=$((i + 1))
 			[[ ${COMP_WORDS[value]} != = ]] || ((value++))
 			((value >= COMP_CWORD)) || choice+=("${COMP_WORDS[i]}" "${COMP_WORDS[value]}")

@@ -47,14 +47,27 @@ static int fail_none(const struct choice *choice)
 	return EXIT_USAGE;
 }
 
+/* Behind the line of a process that has several copies of libslab: " 1:FILE 2:FILE". */
+static void print_copies(FILE *out, pid_t pid)
+{
+	struct memory *memory = memory_look(pid);
+	const unsigned copies = memory ? memory_copies(memory) : 0;
+
+	for (unsigned number = 1; copies > 1 && number <= copies; number++)
+		fprintf(out, " %u:%s", number, memory_copy_path(memory, number));
+	memory_close(memory);
+}
+
 static void print_processes(FILE *out, const struct process_list *list)
 {
 	fprintf(out, "%10s  %-15s  %s\n", "PID", "COMMAND", "HOW");
 	for (size_t i = 0; i < list->count; i++) {
 		const struct process *process = &list->processes[i];
 
-		fprintf(out, "%10d  %-15s  %s\n", process->pid, process->command,
+		fprintf(out, "%10d  %-15s  %s", process->pid, process->command,
 			process->way == WAY_SOCKET ? "socket" : "memory");
+		print_copies(out, process->pid);
+		fputc('\n', out);
 	}
 }
 
@@ -70,7 +83,11 @@ static int choose_core(const struct choice *choice, struct process *process)
 	process->pid = memory_pid(process->memory);
 	snprintf(process->path, sizeof(process->path), "%s", choice->core);
 	snprintf(process->command, sizeof(process->command), "%s", memory_command(process->memory));
-	return -1;
+	process->copy = choice->copy;
+	if (query_use_copy(process))
+		return -1;
+	attach_close(process);
+	return EXIT_USAGE;
 }
 
 /* Find the processes that match the choice. If none has a socket, processes without one are
@@ -120,6 +137,7 @@ int attach_choose(const struct choice *choice, struct process *process)
 	if (status >= 0)
 		return status;
 	process->acts = choice->acts;
+	process->copy = choice->copy;
 	if (choice->memory)
 		process->way = WAY_MEMORY;
 	else if (process->way == WAY_MEMORY && process->path[0] && process->acts) {
@@ -128,9 +146,9 @@ int attach_choose(const struct choice *choice, struct process *process)
 	}
 	if (process->way == WAY_SOCKET && process->acts && !query_answers(process))
 		return EXIT_USAGE;
-	if (process->way == WAY_MEMORY) {
-		process->memory = memory_open_process(process->pid, process->path);
-		return process->memory ? -1 : EXIT_USAGE;
+	if (process->way == WAY_MEMORY && !query_open(process)) {
+		attach_close(process);
+		return EXIT_USAGE;
 	}
 	return -1;
 }
@@ -147,7 +165,7 @@ bool attach_stand_still(struct process *process, struct snapshot *snapshot)
 	attach_close(process);
 	process->memory = memory;
 	process->way = WAY_MEMORY;
-	return true;
+	return query_use_copy(process);
 }
 
 int attach_list(const struct choice *choice)

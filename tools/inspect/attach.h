@@ -28,6 +28,7 @@ struct choice {
 	bool acts; /* a request changes the process, so its memory cannot answer instead */
 	const char *core; /* a core file instead of a process, NULL: none */
 	const char *exe; /* the program of the core file, NULL: the one that the file names */
+	unsigned copy;   /* of libslab in the process, from 1 on; 0: the first */
 };
 
 /* How a process is queried. */
@@ -43,6 +44,7 @@ struct process {
 	char path[PATH_MAX]; /* of the socket or the core file; empty: no socket */
 	enum way way;
 	bool acts; /* as in struct choice */
+	unsigned copy;
 	struct memory *memory; /* once it is open (memory.h), else NULL */
 	bool unseen; /* it may have no caches; see struct choice */
 	struct proc_identity identity; /* when it was found */

@@ -176,8 +176,8 @@ struct search {
 	size_t bytes;    /* that may still be read of headers and notes */
 	size_t notes;    /* that were found */
 	size_t accepted; /* whose roots can be read */
-	uint64_t root;   /* one that has caches, or the first accepted, or the first */
-	bool has_caches;
+	const char *path; /* the file that is searched */
+	uint64_t root;    /* the first accepted, or the first */
 };
 
 static int read_searched(void *arg, uint64_t address, size_t size, void *to)
@@ -220,10 +220,21 @@ static bool accepts(struct memory *memory, uint64_t root, bool *ret_has_caches)
 	return error == 0;
 }
 
+/* A file may be mapped twice. */
+static void add_copy(struct memory *memory, uint64_t root, const char *path)
+{
+	for (unsigned i = 0; i < memory->copies; i++)
+		if (memory->copy[i].root == root)
+			return;
+	memory->copy[memory->copies++] = (struct memory_copy){root, path};
+}
+
 static bool take_note(const struct elf_note *note, void *arg)
 {
 	struct search *search = arg;
 	struct slab_inspect_note content;
+	struct memory *memory = search->memory;
+	bool has_caches;
 	uint64_t root;
 
 	if (!elf_note_is(note, SLAB_INSPECT_NOTE_OWNER, SLAB_INSPECT_NOTE_TYPE) ||
@@ -233,10 +244,13 @@ static bool take_note(const struct elf_note *note, void *arg)
 	root = note->at + (uint64_t)content.offset;
 	if (search->notes++ == 0)
 		search->root = root;
-	if (accepts(search->memory, root, &search->has_caches) &&
-	    (search->accepted++ == 0 || search->has_caches))
-		search->root = root;
-	return search->has_caches || search->notes == SEARCH_NOTES;
+	if (accepts(memory, root, &has_caches)) {
+		if (search->accepted++ == 0)
+			search->root = root;
+		if (has_caches)
+			add_copy(memory, root, search->path);
+	}
+	return memory->copies == MEMORY_COPIES || search->notes == SEARCH_NOTES;
 }
 
 int memory_find_root(struct memory *memory)
@@ -251,15 +265,36 @@ int memory_find_root(struct memory *memory)
 		if (mapping->offset != 0 ||
 		    elf_image_open(&image, read_searched, &search, mapping->start) != 0)
 			continue;
+		search.path = mapping->path;
 		done = elf_image_each_note(&image, take_note, &search);
 		elf_image_close(&image);
 	}
 	memory->root = search.root;
-	if (search.has_caches)
+	if (memory_use_copy(memory, 1))
 		return 0;
 	if (search.accepted)
 		return -ENODATA;
 	return search.notes ? -EPROTO : -ENOENT;
+}
+
+/* Copies */
+
+unsigned memory_copies(const struct memory *memory)
+{
+	return memory->copies;
+}
+
+const char *memory_copy_path(const struct memory *memory, unsigned number)
+{
+	return memory->copy[number - 1].path;
+}
+
+bool memory_use_copy(struct memory *memory, unsigned number)
+{
+	if (number > memory->copies)
+		return false;
+	memory->root = memory->copy[number - 1].root;
+	return true;
 }
 
 /* The rest */

@@ -26,6 +26,16 @@ void memory_close(struct memory *memory);
 pid_t memory_pid(const struct memory *memory);
 const char *memory_command(const struct memory *memory);
 
+/* memory_copies: how many copies of libslab have caches there; more than one if a plug-in contains
+ * libslab.a. memory_copy_path: the file that contains one, from number 1 on. memory_use_copy: read this
+ * one, instead of the first; false: there is none. */
+unsigned memory_copies(const struct memory *memory);
+const char *memory_copy_path(const struct memory *memory, unsigned number);
+bool memory_use_copy(struct memory *memory, unsigned number);
+
+/* memory_serves: does the socket of the process serve the copy that is read? */
+bool memory_serves(const struct memory *memory, const char *socket);
+
 /* memory_query: slab_inspect() of this memory. The caller frees the answer. Returns 0 or -errno. */
 int memory_query(struct memory *memory, const char *request, struct slab_answer *answer);
 
@@ -100,8 +110,9 @@ struct snapshot {
  * message by fail(). */
 struct memory *memory_open_snapshot(pid_t pid, struct snapshot *snapshot);
 
-/* memory_uses_libslab: has a live process created caches with a libslab of a known layout? Cheap
- * enough to call for all processes. */
+/* memory_look: as memory_open_process(), without a message. memory_uses_libslab: has a live process created
+ * caches with a libslab of a known layout? Cheap enough to call for all processes. */
+struct memory *memory_look(pid_t pid);
 bool memory_uses_libslab(pid_t pid);
 
 #endif /* INSPECT_MEMORY_H */

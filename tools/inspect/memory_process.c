@@ -279,12 +279,22 @@ struct memory *memory_open_maps(pid_t pid)
 	return NULL;
 }
 
-bool memory_uses_libslab(pid_t pid)
+struct memory *memory_look(pid_t pid)
 {
 	char why[WHY_TEXT];
 	int error;
 	struct memory *memory = open_process(pid, "", &error, why);
 
+	if (!memory || !error)
+		return memory;
 	memory_close(memory);
-	return memory && !error;
+	return NULL;
+}
+
+bool memory_uses_libslab(pid_t pid)
+{
+	struct memory *memory = memory_look(pid);
+
+	memory_close(memory);
+	return memory;
 }

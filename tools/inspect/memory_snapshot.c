@@ -428,6 +428,8 @@ static struct copy *new_copy(struct memory *live, struct snapshot *about)
 	copy->memory.thread = live->thread;
 	memcpy(copy->memory.command, live->command, sizeof(copy->memory.command));
 	copy->memory.root = live->root;
+	memcpy(copy->memory.copy, live->copy, sizeof(copy->memory.copy));
+	copy->memory.copies = live->copies;
 	copy->memory.mapping = live->mapping; /* which stay those of `live` */
 	copy->memory.mappings = live->mappings;
 	copy->live = live;

@@ -178,6 +178,14 @@ static int ask_root(const char *path, pid_t pid, uint64_t *ret_root)
 	return error;
 }
 
+bool memory_serves(const struct memory *memory, const char *socket)
+{
+	uint64_t root = 0;
+
+	ask_root(socket, memory->pid, &root);
+	return root == memory->root;
+}
+
 int memory_use_socket(struct memory *memory, const char *path)
 {
 	int error = ask_root(path, memory->pid, &memory->root);

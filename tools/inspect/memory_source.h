@@ -33,13 +33,23 @@ struct memory_source {
 	bool live; /* the process is alive: its time goes on, and it may end */
 };
 
+/* A copy of libslab that has caches. */
+struct memory_copy {
+	uint64_t root;
+	const char *path; /* of the file that contains it */
+};
+
+#define MEMORY_COPIES 8
+
 struct memory {
 	const struct memory_source *source;
 	pid_t pid, thread; /* a live process's thread whose memory is read */
 	char command[64];
 	struct mapping *mapping; /* of files alone, ordered by address */
 	size_t mappings, capacity;
-	uint64_t root;
+	struct memory_copy copy[MEMORY_COPIES];
+	unsigned copies;
+	uint64_t root; /* of the copy that is read */
 	uint64_t now_ms; /* unless it is live: when its memory was copied; 0: not known */
 	unsigned hidden; /* memory_hidden() */
 	char trouble[512];

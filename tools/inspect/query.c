@@ -3,6 +3,7 @@
  * Queries. Those that only read are answered from memory (query_memory.c). The others are a line to the
  * control socket and a line back (docs/control.md).
  */
+#include "memory.h"
 #include "peer.h"
 #include "proc.h"
 #include "query.h"
@@ -202,6 +203,22 @@ static bool is_one_line(const char *text)
 	return !*text;
 }
 
+/* Copies of libslab share the socket's name, so one alone has it. */
+static bool is_served(struct process *process)
+{
+	char name[128];
+
+	if (process->copy > 1 && !query_open(process))
+		return false;
+	if (!process->memory || memory_copies(process->memory) < 2 ||
+	    memory_serves(process->memory, process->path))
+		return true;
+	query_name(process, name);
+	fail("the control socket of %s serves another copy of libslab than number %u", name,
+	     process->copy);
+	return false;
+}
+
 struct json_object *attach_query(struct process *process, const char *request, const char *name)
 {
 	char line[REQUEST_TEXT];
@@ -220,6 +237,8 @@ struct json_object *attach_query(struct process *process, const char *request, c
 	}
 	if (only_reads(process, line))
 		return query_memory(process, line);
+	if (process->way == WAY_SOCKET && !is_served(process))
+		return NULL;
 	if (process->way == WAY_SOCKET)
 		return query_socket(process, line, patience(line));
 	report_only_read(process);

@@ -68,6 +68,38 @@ static void report_refusal(const struct process *process, const struct slab_answ
 	json_object_put(document);
 }
 
+static void report_copies(struct process *process)
+{
+	char name[128];
+
+	query_name(process, name);
+	fail("%s has %u copies of libslab; --copy chooses one, and --list shows them", name,
+	     memory_copies(process->memory));
+}
+
+bool query_use_copy(struct process *process)
+{
+	char name[128];
+
+	if (!process->copy && memory_copies(process->memory) > 1)
+		report_copies(process);
+	if (!process->copy)
+		process->copy = 1;
+	if (process->copy == 1 || memory_use_copy(process->memory, process->copy))
+		return true;
+	query_name(process, name);
+	fail("%s has no copy %u of libslab with caches", name, process->copy);
+	return false;
+}
+
+bool query_open(struct process *process)
+{
+	if (process->memory)
+		return true;
+	process->memory = memory_open_process(process->pid, process->path);
+	return process->memory && query_use_copy(process);
+}
+
 struct json_object *query_memory(struct process *process, const char *request)
 {
 	struct json_object *document = NULL;
@@ -78,9 +110,7 @@ struct json_object *query_memory(struct process *process, const char *request)
 		report_refusal(process, &answer, -ESRCH);
 		return NULL;
 	}
-	if (!process->memory)
-		process->memory = memory_open_process(process->pid, process->path);
-	if (!process->memory)
+	if (!query_open(process))
 		return NULL;
 	error = memory_query(process->memory, request, &answer);
 	if (error)

@@ -48,6 +48,19 @@ static bool set_pid(struct options *options, const char *text)
 	return true;
 }
 
+static bool set_copy(struct options *options, const char *text)
+{
+	long copy;
+
+	if (!parse_number(text, 1, INT_MAX, &copy)) {
+		fail("\"%s\" is not a copy of libslab; --copy takes a number from 1 on, as in --list",
+		     text);
+		return false;
+	}
+	options->choice.copy = (unsigned)copy;
+	return true;
+}
+
 static bool set_lines(struct options *options, const char *text)
 {
 	long lines;
@@ -220,6 +233,8 @@ static bool set_choice(struct options *options, int option)
 	switch (option) {
 	case 'p':
 		return set_pid(options, optarg);
+	case OPTION_COPY:
+		return set_copy(options, optarg);
 	case OPTION_PROCESS:
 		options->choice.name = optarg;
 		break;
@@ -286,6 +301,7 @@ static bool set_option(struct options *options, int option)
 		return set_view_option(options, option);
 	case 'p':
 	case OPTION_PROCESS:
+	case OPTION_COPY:
 	case OPTION_CORE:
 	case OPTION_EXE:
 	case OPTION_MEMORY:

@@ -4,6 +4,8 @@
  * the order that was requested. What other views print is all in there; what -T and
  * -X add up themselves becomes members of their own.
  */
+#include "memory.h"
+#include "printable.h"
 #include "select.h"
 #include "views.h"
 
@@ -65,6 +67,21 @@ static const char *way_name(enum way way)
 	return way == WAY_SOCKET ? "socket" : way == WAY_MEMORY ? "memory" : "core";
 }
 
+static struct json_object *copies_json(pid_t pid)
+{
+	struct json_object *list = json_object_new_array();
+	struct memory *memory = memory_look(pid);
+
+	for (unsigned number = 1; memory && number <= memory_copies(memory); number++) {
+		const char *path = memory_copy_path(memory, number);
+
+		json_object_array_add(list,
+				      json_object_new_string(is_printable(path) ? path : "?"));
+	}
+	memory_close(memory);
+	return list;
+}
+
 static void print_processes(const struct process_list *list)
 {
 	struct json_object *document = json_object_new_object();
@@ -78,6 +95,7 @@ static void print_processes(const struct process_list *list)
 		model_add_text(object, "command", process->command);
 		model_add_text(object, "way", way_name(process->way));
 		model_add_text(object, "path", process->path);
+		json_object_object_add(object, "copies", copies_json(process->pid));
 		json_object_array_add(processes, object);
 	}
 	json_object_object_add(document, "processes", processes);

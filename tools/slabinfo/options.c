@@ -45,6 +45,7 @@ const struct option long_options[] = {
 	{"memory", no_argument, NULL, OPTION_MEMORY},
 	{"core", required_argument, NULL, OPTION_CORE},
 	{"exe", required_argument, NULL, OPTION_EXE},
+	{"copy", required_argument, NULL, OPTION_COPY},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"openmetrics", no_argument, NULL, OPTION_OPENMETRICS},
 	{"set", required_argument, NULL, OPTION_SET},
@@ -129,7 +130,7 @@ const char help_text[] =
 	"         a: fzpu, t trace, A --fail; none: off  --fail=SPEC fail, --fail=- off\n"
 	"         --sample=N guard 1 in N, 0: off  --mark  --since-mark[=MARK] growth\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
-	"Process  -p --pid=PID  --process=NAME  --list  --memory read its memory\n"
+	"Process  -p --pid=PID  --process=NAME  --list  --memory read memory  --copy=N\n"
 	"         --core=FILE [--exe=FILE]  --find-leaks [PID|CORE] [--stop-limit=S]\n"
 	"Other    --pprof=FILE  --flame=SVG  write the heap profile  -h --help  --version\n"
 	"Exit status: 0 done; 1 no match, damage or leaks; 2 bad usage, no such process\n";
