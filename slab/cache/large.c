@@ -192,6 +192,7 @@ static struct slab *take_slab(struct large_request *request)
 {
 	const size_t size = request->size, align = request->align;
 	const struct slab_needs needs = {
+		.waiting = 1, /* map[0] */
 		.shift = shift_for(size > align ? size : align),
 		.node = topology_node_of_cpu(cpu_engine->cpu()),
 		.may_grow = true,

@@ -13,12 +13,14 @@
 #ifndef SLAB_CORE_DEBUG_RECORD_H
 #define SLAB_CORE_DEBUG_RECORD_H
 
+#include <assert.h>
 #include <slab/slab.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "pages/segment.h"
+#include "report/profile.h"
 #include "report/track.h"
 
 /* The bytes of poison and red zones; the values are SLUB's. */
@@ -47,8 +49,9 @@ enum object_state {
 	OBJECT_WAITING = 0x57,   /* passed to slab_free_rcu(), waits for a grace period */
 };
 
-/* The record of an object. With SLAB_STORE_USER two tracks follow it; with DEBUG_FLAG_PROFILE the
- * site of the sample follows these, or with SLAB_POISON and a constructor a copy of the object. */
+/* The record of an object. With SLAB_STORE_USER two tracks follow it, and with SLAB_POISON and a
+ * constructor a copy of the object follows these. With DEBUG_FLAG_PROFILE the free track is a struct
+ * profile_sample: the heap profile tracks no frees. */
 struct debug_object {
 	uint32_t requested; /* bytes requested; fewer than object_size for slab_malloc() */
 	uint16_t next;      /* free objects: index of the next free object + 1 */
@@ -121,10 +124,19 @@ static inline bool debug_is_profiled(const struct slab *slab)
 	return slab->debug->debug_flags & DEBUG_FLAG_PROFILE;
 }
 
-/* The site of a sampled object (report/profile.h); only in slabs with DEBUG_FLAG_PROFILE. */
-static inline uint32_t *debug_site(const struct slab *slab, unsigned index)
+static inline bool debug_tracks_frees(const struct slab *slab)
 {
-	return (uint32_t *)(debug_track(slab, index, TRACK_ALLOC) + 2);
+	return slab->debug->debug_flags & SLAB_STORE_USER && !debug_is_profiled(slab);
+}
+
+static_assert(sizeof(struct profile_sample) == sizeof(struct track) &&
+		      offsetof(struct profile_sample, tid) == offsetof(struct track, tid),
+	      "as an empty track");
+
+/* Only in slabs with DEBUG_FLAG_PROFILE. */
+static inline struct profile_sample *debug_sample(const struct slab *slab, unsigned index)
+{
+	return (struct profile_sample *)debug_track(slab, index, TRACK_FREE);
 }
 
 /* The layout of slab_needs. An ordinary slab has 0. */

@@ -165,6 +165,9 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
 		FIELD(struct profile_site, kept),                                                  \
+		FIELD(struct profile_site, here),                                                  \
+		offsetof(struct profile_site, lifetime),                                           \
+		PROFILE_LIFETIMES,                                                                 \
 		FIELD(struct slab, next),                                                          \
 		FIELD(struct slab, large),                                                         \
 		FIELD(struct segment, mapped),                                                     \

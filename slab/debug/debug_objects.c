@@ -41,7 +41,7 @@
 /* One allocation or free: its caller, and what is reported after unlocking. */
 struct operation {
 	struct track track;
-	uint32_t site; /* of a sampled allocation (report/profile.h), else 0 */
+	struct profile_sample sample; /* of a sampled allocation, else of site 0 */
 	struct bug_info bug;
 	unsigned used; /* objects in use in the slab after the operation */
 	const void *free_object; /* the first on the slab's freelist, or NULL */
@@ -96,8 +96,8 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	debug_set_used(slab, slab->debug->used + 1u);
 	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = op->track;
-	if (op->site)
-		*debug_site(slab, index) = op->site;
+	if (op->sample.site)
+		*debug_sample(slab, index) = op->sample;
 	debug_fill(slab, index);
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
@@ -128,7 +128,7 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 
 	*ret_obj = NULL;
 	pthread_mutex_lock(&node->lock);
-	slab = op->site ? node->profile.slabs.first : node->debug.slabs.first;
+	slab = op->sample.site ? node->profile.slabs.first : node->debug.slabs.first;
 	if (slab)
 		*ret_obj = take_from(cache, slab, requested, op);
 	pthread_mutex_unlock(&node->lock);
@@ -140,7 +140,7 @@ static uint64_t flags_for(const struct slab_cache *cache, const struct operation
 {
 	uint64_t debug_flags = cache_debug_flags(cache);
 
-	if (!op->site)
+	if (!op->sample.site)
 		return debug_flags;
 	return SLAB_STORE_USER | DEBUG_FLAG_PROFILE | (debug_flags & DEBUG_FLAG_TOOL);
 }
@@ -156,7 +156,7 @@ static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t request
 	struct slab *slab;
 	bool fits;
 
-	if (!op->site)
+	if (!op->sample.site)
 		legacy_begin_rest(cache);
 	slab = debug_slab_create(cache, n, flags_for(cache, op));
 	if (!slab)
@@ -184,7 +184,7 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 	void *obj;
 
 	op.track = (struct track){0};
-	op.site = 0;
+	op.sample.site = 0;
 	if (cache_debug_flags(cache) & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	while (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) {
@@ -233,9 +233,12 @@ void *debug_alloc_sampled(struct slab_cache *cache, int wanted, size_t requested
 
 	op.track = (struct track){0};
 	track_fill(&op.track, caller);
-	op.site = profile_find_site(op.track.stack, cache->object_size);
+	op.sample = (struct profile_sample){
+		.site = profile_find_site(op.track.stack, cache->object_size),
+		.birth = profile_birth(),
+	};
 	__atomic_store_n(&cache->had_debug_flags, true, __ATOMIC_RELAXED);
-	if (op.site)
+	if (op.sample.site)
 		result = alloc_for_profile(cache, wanted < 0 ? here : (unsigned)wanted, requested,
 					   &op, &obj);
 	if (result == UNFIT) {
@@ -247,7 +250,7 @@ void *debug_alloc_sampled(struct slab_cache *cache, int wanted, size_t requested
 		profile_count_missed();
 		return NULL;
 	}
-	profile_count_alloc(op.site);
+	profile_count_alloc(op.sample.site);
 	trace(cache, "alloc", obj, &op);
 	return obj;
 }
@@ -320,11 +323,12 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
 	debug_record(slab, index)->state = OBJECT_FREE;
 	debug_set_used(slab, slab->debug->used - 1u);
-	if (slab->debug->debug_flags & SLAB_STORE_USER)
+	if (debug_tracks_frees(slab))
 		*debug_track(slab, index, TRACK_FREE) = *track;
 	debug_fill(slab, index);
 	if (debug_is_profiled(slab)) {
-		profile_count_free(*debug_site(slab, index));
+		profile_count_free(debug_sample(slab, index)->site,
+				   debug_sample(slab, index)->birth);
 		if (cache->tag & SLAB_TAG_ZERO)
 			memset(debug_object_at(slab, index), 0, slab->debug->object_size);
 	}
@@ -368,13 +372,6 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 		slab_release(cache, slab);
 }
 
-/* The heap profile only counts frees. */
-static bool tracks_frees(const struct slab *slab)
-{
-	return slab->debug && slab->debug->debug_flags & SLAB_STORE_USER &&
-	       !debug_is_profiled(slab);
-}
-
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
@@ -393,7 +390,7 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	if (debug_is_guarded(slab))
 		return guard_free(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (tracks_frees(slab))
+	if (slab->debug && debug_tracks_frees(slab))
 		track_fill(&op.track, caller);
 	lock = debug_lock(cache, slab);
 	result = free_locked(cache, slab, &lock, obj, &op);
@@ -421,7 +418,7 @@ static int begin_locked(struct slab_cache *cache, struct slab *slab, const struc
 	if (!slab->debug) /* a legacy slab has no records */
 		return FREED;
 	debug_record(slab, index)->state = OBJECT_WAITING;
-	if (slab->debug->debug_flags & SLAB_STORE_USER)
+	if (debug_tracks_frees(slab))
 		*debug_track(slab, index, TRACK_FREE) = op->track;
 	return FREED;
 }
@@ -439,7 +436,7 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (debug_is_guarded(slab))
 		return guard_begin_waiting(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (tracks_frees(slab))
+	if (slab->debug && debug_tracks_frees(slab))
 		track_fill(&op.track, caller);
 	lock = debug_lock(cache, slab);
 	result = begin_locked(cache, slab, &lock, obj, &op);
@@ -456,7 +453,7 @@ static int free_waited_locked(struct slab_cache *cache, struct slab *slab,
 	if (!debug_is_ours(cache, slab, lock))
 		return GONE;
 	if (slab->debug) {
-		if (slab->debug->debug_flags & SLAB_STORE_USER)
+		if (debug_tracks_frees(slab))
 			op->track = *debug_track(slab, index, TRACK_FREE);
 		if (debug_record(slab, index)->state == OBJECT_WAITING)
 			debug_record(slab, index)->state = OBJECT_ALLOCATED;

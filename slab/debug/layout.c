@@ -79,11 +79,8 @@ void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct d
 	if (debug_flags & SLAB_STORE_USER)
 		layout->stride += 2 * sizeof(struct track);
 	/* Few objects are sampled, so the slabs are as small as they may be. */
-	if (debug_flags & DEBUG_FLAG_PROFILE) {
-		layout->stride += WORD;
-		if (layout->size <= (size_t)1 << cache->small.shift)
-			debug_layout_resize(layout, cache->small.shift);
-	}
+	if (debug_flags & DEBUG_FLAG_PROFILE && layout->size <= (size_t)1 << cache->small.shift)
+		debug_layout_resize(layout, cache->small.shift);
 	if (layout->debug_flags & SLAB_POISON && !(cache->flags & SLAB_TYPESAFE_BY_RCU)) {
 		layout->poisons = !cache->ctor;
 		layout->copies = cache->ctor != NULL;

@@ -78,7 +78,9 @@ __extension__ struct slab { /* for C++: a flexible array member */
 		uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
 		uint32_t layout; /* of a vacant slab (space.h) */
 	};
-	uint64_t map[]; /* ordinary slabs: a bit for each object, 1 is free; then slab_waiting() */
+	uint64_t map
+		[]; /* ordinary slabs: a bit for each object, 1 is free; then slab_waiting(). Large
+			   allocations: the birth of a sampled one (profile.h) */
 };
 
 static_assert(sizeof(struct slab) == 80, "with a map of six words it takes two cache lines");

@@ -6,10 +6,13 @@
 #include "report/track.h"
 
 #include <limits.h>
+#include <sched.h>
 
 #define ODD UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
 /* Thresholds of longer periods are reached never. */
 #define LEFT_MAX ((int64_t)1 << 62)
+#define BIRTH_CPU_SHIFT 48
+#define BIRTH_US ((UINT64_C(1) << BIRTH_CPU_SHIFT) - 1)
 
 #define BUCKETS (1u << 12)
 
@@ -194,13 +197,31 @@ void profile_count_alloc(uint32_t number)
 	note_peak(__atomic_add_fetch(&heap_profile.inuse, site->weight, __ATOMIC_RELAXED));
 }
 
-void profile_count_free(uint32_t number)
+/* The CPU in the highest bits, and the microseconds of almost nine years. */
+uint64_t profile_birth(void)
+{
+	return (uint64_t)sched_getcpu() << BIRTH_CPU_SHIFT | (clock_us() & BIRTH_US);
+}
+
+static void count_lifetime(struct profile_site *site, uint64_t birth)
+{
+	const uint64_t now = profile_birth(), us = (now - birth) & BIRTH_US;
+	unsigned i = 63 - (unsigned)__builtin_clzll(us | 1);
+
+	i = i < PROFILE_LIFETIMES ? i : PROFILE_LIFETIMES - 1;
+	__atomic_fetch_add(&site->lifetime[i], 1, __ATOMIC_RELAXED);
+	if ((now ^ birth) >> BIRTH_CPU_SHIFT == 0)
+		__atomic_fetch_add(&site->here, 1, __ATOMIC_RELAXED);
+}
+
+void profile_count_free(uint32_t number, uint64_t birth)
 {
 	struct profile_site *site = &heap_profile.sites[number];
 
 	keep_peak(site);
 	__atomic_fetch_add(&site->freed, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&heap_profile.inuse, site->weight, __ATOMIC_RELAXED);
+	count_lifetime(site, birth);
 }
 
 void profile_count_missed(void)

@@ -17,7 +17,8 @@
  * that are freed and allocated again between two refills, and a profile of these would be wrong.
  *
  * A sampled object lies in a debug slab with DEBUG_FLAG_PROFILE, and leads to its site. A large
- * allocation has the site in its slab's descriptor.
+ * allocation has the site in its slab's descriptor. Either knows its birth, too: when and on which
+ * CPU it was allocated. Its free adds to the site's histogram of lifetimes.
  *
  * A site is a stack, a size and a period. It counts samples that were allocated and freed. Sites
  * are never removed, and lie in one array, so that a reader of the process's memory finds them.
@@ -36,29 +37,41 @@
 
 #include "base/compiler.h"
 
-/* Sites beyond that are left out; the array has 7 MiB of address space. */
+/* Sites beyond that are left out; the array has 29 MiB of address space. */
 #define PROFILE_SITES_MAX (1u << 17)
 
+/* Lifetime i is from 1 << i microseconds on; the first also has shorter ones, the last longer ones. */
+#define PROFILE_LIFETIMES 40u
+
 struct profile_site {
-	uint32_t next;   /* number of the next site in the bucket, 0: none */
-	uint32_t stack;  /* id in the depot, 0: not known */
-	uint64_t size;   /* bytes of each object */
+	uint32_t next; /* number of the next site in the bucket, 0: none */
+	uint32_t stack; /* id in the depot, 0: not known */
+	uint64_t size; /* bytes of each object */
 	uint64_t period; /* when the samples were taken; 0: the site is not complete yet */
 	uint64_t weight; /* bytes that a sample stands for */
 	uint64_t allocated, freed; /* samples: atomic */
 	uint64_t kept; /* atomic: number of a peak << 32 | samples in use then */
+	uint64_t here; /* of `freed`: on the CPU that allocated them; atomic, as the next */
+	uint32_t lifetime[PROFILE_LIFETIMES];
+};
+
+/* A sampled object, in the place of its free track (core/debug_record.h). */
+struct profile_sample {
+	uint32_t site;
+	uint32_t tid; /* 0: the track is empty */
+	uint64_t birth; /* profile_birth() */
 };
 
 /* Members are atomic. `period`, `changes` and `sites` change under registry_lock. */
 struct profile {
-	uint64_t period;  /* mean number of bytes between two samples; 0: the profile is off */
+	uint64_t period; /* mean number of bytes between two samples; 0: the profile is off */
 	uint64_t changes; /* number of changes of the period */
 	struct profile_site *sites; /* sites[0] is not used; NULL: the profile was never on */
 	uint64_t missed; /* samples without a site or an object */
-	uint64_t inuse;  /* bytes that the samples in use stand for */
-	uint64_t peak;   /* the most of them since the profile was switched on */
+	uint64_t inuse; /* bytes that the samples in use stand for */
+	uint64_t peak; /* the most of them since the profile was switched on */
 	uint64_t peak_ms; /* track_now() at the last peak */
-	uint32_t peaks;  /* number of the last peak */
+	uint32_t peaks; /* number of the last peak */
 	uint32_t count; /* of sites, which may be more than PROFILE_SITES_MAX */
 };
 
@@ -66,7 +79,7 @@ extern struct profile heap_profile;
 
 /* Data of a thread. */
 struct profile_countdown {
-	int64_t left;     /* bytes until the next sample */
+	int64_t left; /* bytes until the next sample */
 	uint64_t changes; /* heap_profile.changes when `left` was drawn */
 	uint64_t random;
 };
@@ -99,13 +112,14 @@ bool profile_set_period(size_t period);
 
 /*
  * profile_find_site: the number of the site of a stack and a size, with the present period. 0: there
- * is no room for it, or the profile is off. profile_count_alloc, profile_count_free: a sample of
- * this site was allocated or freed. profile_count_missed: an allocation that was due could not
- * become a sample. All are lock-free.
+ * is no room for it, or the profile is off. profile_birth: this moment and this CPU.
+ * profile_count_alloc, profile_count_free: a sample of this site was allocated or freed. profile_count_missed: an allocation that was due could not become a sample. All are
+ * lock-free.
  */
 uint32_t profile_find_site(uint32_t stack, size_t size);
+uint64_t profile_birth(void);
 void profile_count_alloc(uint32_t site);
-void profile_count_free(uint32_t site);
+void profile_count_free(uint32_t site, uint64_t birth);
 void profile_count_missed(void);
 
 /* For tests: the calling thread draws the thresholds of this seed, which is not 0. */

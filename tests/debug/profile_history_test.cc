@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What the sites of the heap profile know of samples that are freed: the peak. */
+/* What the sites of the heap profile know of samples that are freed: the peak, and how long they lived. */
 #include <cstdint>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <urcu-bp.h>
 
+#include <slab/malloc.h>
+#include <slab/rcu.h>
 #include <slab/slab.h>
 
+#include "../support/cpus.h"
 #include "../support/objects.h"
 #include "../support/profiled.h"
+
+extern "C" {
+#include "base/clock.h"
+}
 
 using namespace slab_test;
 
@@ -102,6 +110,96 @@ TEST_F(ProfileTest, TheWeightOfASampleIsRightWithinOnePerCent)
 				    exact / 100 + 1)
 				<< size << " of " << period;
 		}
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------- */
+
+/* Frees whose lifetimes are at least 1 << from microseconds. */
+std::uint64_t lifetimes(std::size_t size, unsigned from = 0)
+{
+	return sum_of(size, [from](const struct profile_site &site) {
+		std::uint64_t sum = 0;
+
+		for (unsigned i = from; i < PROFILE_LIFETIMES; i++)
+			sum += site.lifetime[i];
+		return sum;
+	});
+}
+
+std::uint64_t freed_here(std::size_t size)
+{
+	return sum_of(size, [](const struct profile_site &site) { return site.here; });
+}
+
+void wait_us(std::uint64_t us)
+{
+	const std::uint64_t end = clock_us() + us;
+
+	while (clock_us() < end)
+		std::this_thread::yield();
+}
+
+TEST_F(ProfileTest, AFreeAddsToTheLifetimes)
+{
+	constexpr unsigned shift = 13;
+	test_cache cache(first_size);
+	const std::uint64_t before = lifetimes(first_size),
+			    long_before = lifetimes(first_size, shift);
+
+	profile_every(every_one);
+	void *obj = slab_alloc(cache);
+
+	wait_us(1u << shift);
+	EXPECT_EQ(lifetimes(first_size), before);
+	slab_free(cache, obj);
+	EXPECT_EQ(lifetimes(first_size, shift), long_before + 1);
+	free_many(cache, alloc_many(cache, 1));
+	EXPECT_EQ(lifetimes(first_size), before + 2);
+}
+
+TEST_F(ProfileTest, ALargeAllocationHasALifetime)
+{
+	constexpr std::size_t sizes[] = {300000, 30000000};
+
+	profile_every(every_one);
+	for (std::size_t size : sizes) {
+		const std::uint64_t before = lifetimes(size);
+
+		slab_mfree(slab_malloc(size));
+		EXPECT_EQ(lifetimes(size), before + 1);
+	}
+}
+
+TEST_F(ProfileTest, AnObjectLivesUntilItsGracePeriodEnds)
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = &urcu_bp_flavor;
+	test_cache cache(first_size, SLAB_NO_MERGE, &args);
+	const std::uint64_t before = lifetimes(first_size);
+
+	profile_every(every_one);
+	slab_free_rcu(cache, slab_alloc(cache));
+	slab_rcu_barrier(cache);
+	EXPECT_EQ(lifetimes(first_size), before + 1);
+}
+
+TEST_F(ProfileTest, FreesOfTheCpuThatAllocatedAreToldApart)
+{
+	if (allowed_cpus().size() < 2)
+		GTEST_SKIP() << "one CPU";
+	const on_one_cpu restores;
+	test_cache cache(first_size);
+	const std::uint64_t before = freed_here(first_size);
+
+	profile_every(every_one);
+	const std::vector<void *> objs = alloc_many(cache, 30);
+
+	free_many(cache, {objs.begin(), objs.begin() + 10});
+	EXPECT_EQ(freed_here(first_size), before + 10);
+	pin(1);
+	free_many(cache, {objs.begin() + 10, objs.end()});
+	EXPECT_EQ(freed_here(first_size), before + 10);
 }
 
 } /* namespace */

@@ -330,7 +330,7 @@ TEST_F(HeapProfileTest, FlameDrawsTheBytesInUse)
 	EXPECT_FALSE(contains(picture, "churn_text")) << "all of it is freed";
 }
 
-/* --- the peak ----------------------------------------------------------------------------------- */
+/* --- the peak, lifetimes ------------------------------------------------------------------------ */
 
 /* The line of a table above the stack that begins with this function. */
 std::string row_of(const std::string &table, const std::string &function)
@@ -374,6 +374,18 @@ TEST_F(HeapProfileTest, ThePeakIsATableOfCallSites)
 	EXPECT_NEAR(static_cast<double>(peak), static_cast<double>(objects * size), 1e5);
 	EXPECT_LT(now, peak);
 	EXPECT_FALSE(contains(table, "churn_text")) << "each string is freed at once";
+}
+
+TEST_F(HeapProfileTest, LifetimesOfObjectsThatAreFreedAtOnceAreShort)
+{
+	server process("on", PROFILED_SERVER);
+	const std::string table = output_of({"--profile=lifetimes"});
+	const std::string texts = row_of(table, "churn_text");
+
+	EXPECT_TRUE(contains(table, "Same CPU  Lifetimes from\n")) << table;
+	EXPECT_TRUE(contains(texts, "us ")) << texts;
+	EXPECT_TRUE(contains(texts, "%  1us ") || contains(texts, "%  2us ")) << texts;
+	EXPECT_FALSE(contains(table, "keep_entries")) << "none is freed";
 }
 
 /* --- switching it ------------------------------------------------------------------------------- */
@@ -456,7 +468,7 @@ TEST_F(HeapProfileTest, BadValuesAreRefused)
 			{"--profile=" + value},
 			"\"" + value +
 				"\" is not a number of bytes; --profile takes one, also in K, M "
-				"or G, 0 for off, or \"peak\"");
+				"or G, 0 for off, \"peak\" or \"lifetimes\"");
 	for (const std::string value : {"512kb", "1 2"})
 		expect_error({"--profile=" + value},
 			     "process " + pid_of(process) + " (control_server): \"" + value +

@@ -88,6 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
 			   "--pprof and --json cannot be combined; give one of them"},
 		usage_case{{"--profile=peak", "--top"},
 			   "--top and --profile=peak cannot be combined; give one of them"},
+		usage_case{{"--profile=lifetimes", "--flame=a.svg"},
+			   "--profile=lifetimes and --flame cannot be combined; give one of them"},
 		usage_case{{"--pprof"}, "--pprof needs a value; --help shows the options"},
 		usage_case{
 			{"--flame=a.svg", "entry"},

@@ -32,6 +32,19 @@ static uint64_t inuse_at_peak(const struct profile_site *site, uint32_t peaks)
 	return site->allocated > site->freed ? site->allocated - site->freed : 0;
 }
 
+/* Without the zeros behind the longest one. */
+static void put_lifetimes(struct slab_json *json, const struct profile_site *site)
+{
+	unsigned count = PROFILE_LIFETIMES;
+
+	while (count && !site->lifetime[count - 1])
+		count--;
+	slab_json_open(json, "lifetimes", '[');
+	for (unsigned i = 0; i < count; i++)
+		slab_json_number(json, NULL, site->lifetime[i]);
+	slab_json_close(json, ']');
+}
+
 static void put_site(const struct profile_site *site, void *arg)
 {
 	const struct site_list *list = arg;
@@ -44,6 +57,8 @@ static void put_site(const struct profile_site *site, void *arg)
 	slab_json_number(list->json, "allocated", site->allocated);
 	slab_json_number(list->json, "freed", site->freed);
 	slab_json_number(list->json, "at_peak", inuse_at_peak(site, list->seen.peaks));
+	slab_json_number(list->json, "here", site->here);
+	put_lifetimes(list->json, site);
 	inspect_put_stack(list->json, frame, frames);
 	slab_json_close(list->json, '}');
 }

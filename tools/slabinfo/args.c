@@ -89,9 +89,11 @@ static bool set_profile(struct options *options, const char *text)
 {
 	if (strcmp(text, "peak") == 0)
 		return options->at_peak = true;
+	if (strcmp(text, "lifetimes") == 0)
+		return set_view(options, VIEW_LIFETIMES);
 	if (!isdigit((unsigned char)*text)) {
 		fail("\"%s\" is not a number of bytes; --profile takes one, also in K, M or G, 0 for "
-		     "off, or \"peak\"",
+		     "off, \"peak\" or \"lifetimes\"",
 		     text);
 		return false;
 	}

@@ -122,6 +122,7 @@ static void estimate(struct heap *heap, struct heap_site *site, struct json_obje
 		(double)(heap->at_peak ? model_number(json, "at_peak") : now) * weight;
 	site->alloc_bytes = site->alloc_objects * size;
 	site->inuse_bytes = site->inuse_objects * size;
+	site->freed_objects = (double)(site->samples - now) * weight;
 	site->now_bytes = (double)now * weight * size;
 	heap->samples += site->samples;
 	heap->inuse_bytes += site->inuse_bytes;
@@ -163,6 +164,7 @@ static void load_site(struct heap *heap, struct symbolizer *symbolizer, struct j
 		.place = frame,
 		.frames = model_length(stack),
 		.size = model_number(json, "size"),
+		.json = json,
 	};
 	for (size_t i = 0; i < site->frames; i++)
 		frame[i] = place_of(heap, symbolizer, json_object_array_get_idx(stack, i));

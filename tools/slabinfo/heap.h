@@ -39,7 +39,8 @@ struct heap_site {
 	uint64_t samples; /* that were allocated */
 	/* Estimates; in use: now, or at the peak. */
 	double alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
-	double now_bytes;
+	double now_bytes, freed_objects;
+	struct json_object *json;
 };
 
 struct heap {

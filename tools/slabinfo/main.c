@@ -197,6 +197,8 @@ static int run_on_process(struct options *options)
 		status = action_profile(options, &process);
 	else if (options->view == VIEW_PEAK)
 		status = view_peak(options, &process);
+	else if (options->view == VIEW_LIFETIMES)
+		status = view_lifetimes(options, &process);
 	else if (options->view == VIEW_PPROF)
 		status = view_pprof(options, &process);
 	else if (options->view == VIEW_FIND_LEAKS)

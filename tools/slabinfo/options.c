@@ -90,6 +90,7 @@ static const struct view_option views[] = {
 	{OPTION_FLAME, VIEW_FLAME, "--flame", WITH_CORE},
 	{OPTION_PROFILE, VIEW_PROFILE, "--profile", ACTS},
 	{0, VIEW_PEAK, "--profile=peak", WITH_CORE},
+	{0, VIEW_LIFETIMES, "--profile=lifetimes", WITH_CORE},
 	{OPTION_TOP, VIEW_TOP, "--top", WITH_REGEXP},
 	{OPTION_RECORD, VIEW_RECORD, "--record", WITH_REGEXP},
 	{'s', VIEW_SHRINK, "-s", WITH_REGEXP | ACTS},
@@ -118,7 +119,7 @@ const char help_text[] =
 	"         -o --ops      constructors            -t --tracking  call sites (-du)\n"
 	"         --json        output for programs     --openmetrics  for Prometheus\n"
 	"         --top[=SECONDS]  live screen          --map=SVG      draw all slabs\n"
-	"         --profile=peak  what was in use when it was most\n"
+	"         --profile=peak  most bytes in use     --profile=lifetimes  of objects\n"
 	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
 	"Lines    -N --lines=K first K  -z --zero also empty  -e --empty only empty ones\n"
 	"         -U --unreclaim only unreclaimable ones  -1 --1ref with -a, unmerged too\n"

@@ -36,6 +36,7 @@ int view_map(const struct options *options, struct process *process, const struc
 int view_pprof(const struct options *options, struct process *process);
 int view_flame(const struct options *options, struct process *process);
 int view_peak(const struct options *options, struct process *process);
+int view_lifetimes(const struct options *options, struct process *process);
 
 /* These look at the process while it stands still, or at a core file. */
 int view_find_leaks(const struct options *options, struct process *process);
