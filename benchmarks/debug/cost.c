@@ -182,7 +182,7 @@ static void run_way(const struct way *way, size_t size, enum figure figure, int 
 	double value;
 
 	pin();
-	cache = slab_cache_create("object", size, NULL, way->debug_flags | SLAB_NO_MERGE);
+	cache = slab_cache_create("object", size, NULL, way->debug_flags);
 	if (!cache)
 		die("slab_cache_create");
 	if (way->sample && slab_cache_sample(cache, way->sample))

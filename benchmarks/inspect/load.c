@@ -109,8 +109,8 @@ int main(int argc, char **argv)
 {
 	unsigned long slabs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
 	unsigned threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
-	struct slab_cache *many = slab_cache_create("many", OBJECT_BYTES, NULL, SLAB_NO_MERGE);
-	struct slab_cache *busy = slab_cache_create("busy", 200, NULL, SLAB_NO_MERGE);
+	struct slab_cache *many = slab_cache_create("many", OBJECT_BYTES, NULL, 0);
+	struct slab_cache *busy = slab_cache_create("busy", 200, NULL, 0);
 	pthread_t thread[64];
 
 	if (threads < 1 || threads > 64 || !slabs) {

@@ -207,7 +207,7 @@ static void create_caches(void)
 
 	for (unsigned i = 0; i < 500; i++) {
 		snprintf(name, sizeof(name), "few%u", i);
-		caches[i] = slab_cache_create(name, 64 + i * 8, NULL, SLAB_NO_MERGE);
+		caches[i] = slab_cache_create(name, 64 + i * 8, NULL, 0);
 		slab_free(caches[i], slab_alloc(caches[i]));
 	}
 	for (unsigned i = 0; i < 500; i++)
@@ -296,7 +296,7 @@ static void measure(const char *what, void (*act)(void), bool beside)
 /* One object in each slab. */
 static bool make_heap(void)
 {
-	cache = slab_cache_create("heap", OBJECT, NULL, SLAB_NO_MERGE);
+	cache = slab_cache_create("heap", OBJECT, NULL, 0);
 	objs = malloc(nr_slabs * sizeof(*objs));
 	if (!cache || !objs)
 		return false;

@@ -39,7 +39,7 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 	(void)threads;
 	(void)cpu;
 	snprintf(name, sizeof(name), "bench%u", number++);
-	contestant_cache = slab_cache_create(name, size, NULL, SLAB_NO_MERGE);
+	contestant_cache = slab_cache_create(name, size, NULL, 0);
 	if (contestant_cache)
 		return NULL;
 	snprintf(why, sizeof(why), "slab_cache_create() of %zu bytes failed", size);
@@ -54,8 +54,7 @@ static const char *contestant_open_trace(const struct trace *trace)
 		contestant_sizes[i] = type->size;
 		if (!type->name[0])
 			continue; /* memory by size */
-		contestant_caches[i] =
-			slab_cache_create(type->name, type->size, NULL, SLAB_NO_MERGE);
+		contestant_caches[i] = slab_cache_create(type->name, type->size, NULL, 0);
 		if (!contestant_caches[i])
 			return slab_create_error();
 	}

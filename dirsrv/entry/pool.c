@@ -87,8 +87,7 @@ static struct slab_cache *create_one(struct dirsrv_entry_pool *pool, const char 
 	char name[SLAB_MAX_NAME + 1];
 
 	snprintf(name, sizeof(name), "%s.%s", prefix, kind);
-	return size ? slab_cache_create(name, size, NULL, SLAB_NO_MERGE)
-		    : create_entries(pool, name);
+	return size ? slab_cache_create(name, size, NULL, 0) : create_entries(pool, name);
 }
 
 /* Destroy the caches of a failed creation; they have no objects. */

@@ -35,9 +35,8 @@ extern "C" {
  * Each slab keeps the layout that it was created with (in SLUB the layout belongs to the cache).
  * Objects allocated before the call stay valid, and libslab frees them with their old layout.
  * libslab does not allocate from their slabs again, and releases each when its last object is
- * freed. After the call, allocations come from slabs with the new layout. The flags of all names of
- * a merged cache change together. The first use of debug flags installs a handler of SIGSEGV and
- * SIGBUS, as slab_cache_sample() does.
+ * freed. After the call, allocations come from slabs with the new layout. The first use of debug
+ * flags installs a handler of SIGSEGV and SIGBUS, as slab_cache_sample() does.
  *
  * Returns 0, or -EINVAL: a flag is no debug flag, or the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

@@ -44,8 +44,8 @@ struct slab_definition {
  * @flags  0 or SLAB_PANIC
  *
  * Definitions are equal if name, size, alignment and flags are the same, and of args all
- * callbacks, arg and rcu; args.limit and args.reserve are those of the first definition. libslab
- * does not merge these caches (SLAB_NO_MERGE), and slab_cache_destroy() returns -EINVAL for them.
+ * callbacks, arg and rcu; args.limit and args.reserve are those of the first definition. For
+ * these caches slab_cache_destroy() returns -EINVAL.
  *
  * Returns the cache. If it cannot be created, errno is set as by slab_cache_create(), EEXIST if
  * the name belongs to a different definition or to a created cache. Then the function returns a

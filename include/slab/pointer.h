@@ -30,8 +30,7 @@ SLAB_API_HOT bool slab_owns(const void *ptr);
 
 /*
  * slab_cache_of: the cache whose slab has this address. For memory of slab_malloc() of up to
- * SLAB_MALLOC_MAX_CACHED bytes that is a cache such as size-64; for an object of a merged cache,
- * the cache of all its names.
+ * SLAB_MALLOC_MAX_CACHED bytes that is a cache such as size-64.
  *
  * Returns NULL if no slab of a cache is there: for larger memory of slab_malloc(), NULL and all
  * memory that is not libslab's. The result is valid as long as the cache.

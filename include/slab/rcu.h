@@ -38,8 +38,7 @@
  * examples/rcu_lookup.c is a complete program. SLUB has this flag under the same name.
  *
  * Readers may read free objects of a type-safe cache. So libslab never poisons or samples
- * them (<slab/debug.h>), and runs the cache's destructor after the grace period. libslab does
- * not merge caches with args.rcu.
+ * them (<slab/debug.h>), and runs the cache's destructor after the grace period.
  *
  * Threads: a thread that calls slab_free_rcu(), or uses a type-safe cache, must be
  * registered with the flavour (rcu_register_thread()), as for call_rcu(). A thread that

@@ -134,12 +134,10 @@ struct rcu_flavor_struct;
 #define SLAB_FAILSLAB (1ul << 5)           /* A: apply fault injection */
 #define SLAB_HWCACHE_ALIGN (1ul << 16)     /* align to a cache line, small objects to a part */
 #define SLAB_TYPESAFE_BY_RCU (1ul << 17)   /* release slabs after a grace period */
-#define SLAB_NO_MERGE (1ul << 18)          /* never share slabs with another cache */
 #define SLAB_PANIC (1ul << 19)             /* abort if the cache cannot be created */
 #define SLAB_ZERO (1ul << 20)              /* zero every object at its allocation */
 #define SLAB_RECLAIM_ACCOUNT (1ul << 21)   /* slabinfo: "reclaimable" */
 #define SLAB_HARDEN_FREE (1ul << 22)       /* report frees of invalid pointers */
-#define SLAB_MERGE (1ul << 23)             /* share slabs with caches of the same layout */
 #define SLAB_APART (1ul << 24)             /* share no address with another cache, ever */
 
 /* The largest object size and alignment in bytes; the length of the longest name. */
@@ -193,7 +191,7 @@ struct slab_cache_args {
 	 * allocates (pthread_mutex_trylock()). If an allocation within it finds no memory,
 	 * the allocation fails at once. slab_cache_destroy() waits until no other thread runs the
 	 * function, and returns -EBUSY if the function itself calls it. slabinfo shows the cache as
-	 * reclaimable (SLAB_RECLAIM_ACCOUNT). libslab does not merge the cache.
+	 * reclaimable (SLAB_RECLAIM_ACCOUNT).
 	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
@@ -202,7 +200,6 @@ struct slab_cache_args {
 	 * the limit, libslab takes back the free objects of all CPUs and calls args.reclaim.
 	 * If that is not enough, the allocation fails with ENOMEM. Slabs with debug flags count;
 	 * guarded objects (slab_cache_sample()) do not: the process has 1024 of them at most.
-	 * libslab does not merge a cache with a limit.
 	 */
 	size_t limit;
 	/*
@@ -211,7 +208,6 @@ struct slab_cache_args {
 	 * fill the reserve before they serve other allocations. slab_cache_create() allocates the
 	 * reserve, and fails with ENOMEM if it cannot. The reserve counts against limits, but its
 	 * objects do not count as in use. slab_alloc_node() with SLAB_NODE_STRICT does not use it.
-	 * libslab does not merge a cache with a reserve.
 	 */
 	size_t reserve;
 	const struct rcu_flavor_struct *rcu; /* the application's liburcu flavour: <slab/rcu.h> */
@@ -245,14 +241,7 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * @args   further properties, or NULL
  * @flags  SLAB_* flags or 0
  *
- * Each cache has slabs of its own, unless the program or its user allows merging: by the flag
- * SLAB_MERGE, or by SLAB_MERGE=on in the environment for all caches without SLAB_NO_MERGE. Merged
- * caches of the same layout share slabs, as in SLUB. The function then returns the pointer of the
- * existing cache, with one more reference, and slabinfo shows both names. Then libslab does not
- * find a free into the wrong one of the two; reports, limits and statistics do not tell them apart,
- * and name the first. libslab merges only caches without SLAB_APART, without sampling, without
- * debug flags, and without any member of args other than align and arg. Their flags SLAB_ZERO,
- * SLAB_RECLAIM_ACCOUNT and SLAB_HARDEN_FREE must be the same.
+ * Each cache has slabs of its own: unlike SLUB, libslab never merges caches of the same layout.
  *
  * With SLAB_APART, or SLAB_TYPES=apart in the environment, an address that had an object of this
  * cache never has one of another cache. Slabs that the cache releases give their pages back to the
@@ -295,9 +284,7 @@ SLAB_API const char *slab_create_error(void);
  *
  * The caller guarantees that no thread uses the cache any more. If objects are still allocated
  * (unused ones of a reserve do not count), libslab reports them ("Objects remaining in NAME on
- * slab_cache_destroy"), and the cache stays usable. A merged cache loses one reference and the name
- * that was added last. If the program later creates a cache by another name of the merged cache,
- * that name is dropped and the former comes back. The name stays in use until the call returns.
+ * slab_cache_destroy"), and the cache stays usable. The name stays in use until the call returns.
  * libslab holds no lock while it runs destructors or writes reports. Other threads can create and
  * destroy caches, and fork, meanwhile; the child of such a fork still has the cache. With args.rcu
  * the call waits for grace periods. It also waits while another thread runs the cache's reclaim
@@ -446,13 +433,11 @@ SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t 
  */
 SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs);
 
-/* slab_cache_name: the name that a cache was created with; of a merged cache, the first name
- * that is left. It is valid as long as the cache.
+/* slab_cache_name: the name that a cache was created with. It is valid as long as the cache.
  * MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API const char *slab_cache_name(const struct slab_cache *cache);
 
-/* slab_cache_size: the object size in bytes that a cache was created with; of a merged cache,
- * the largest of these sizes. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
+/* slab_cache_size: the object size in bytes that a cache was created with. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API size_t slab_cache_size(const struct slab_cache *cache);
 
 /* slab_engine: the name of the engine, the mechanism by which CPUs commit changes to their arrays:

@@ -41,7 +41,6 @@ enum slab_event {
 SLAB_API const char *slab_event_name(unsigned event);
 
 #define SLAB_STATS_MAX_NODES 64
-#define SLAB_STATS_MAX_ALIASES 64
 
 /*
  * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects that CPUs and
@@ -59,7 +58,6 @@ struct slab_stats {
 	unsigned order;           /* the next slab has 4096 << order bytes; a cache with few
 				     slabs takes smaller ones */
 	unsigned has_ctor;
-	unsigned merged;          /* other names that share this cache */
 	unsigned min_partial;     /* empty slabs that each shard keeps: see slab(7) */
 	uint64_t slabs;           /* all slabs */
 	uint64_t slab_bytes;      /* of all slabs, with one that a thread is just making */
@@ -138,18 +136,6 @@ SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats
 SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg);
 
 /*
- * slab_cache_aliases: the further names of a merged cache. A program calls it within
- * slab_for_each_cache(), or for a cache that no thread destroys or merges meanwhile.
- *
- * @names  the function stores up to `max` pointers here; a name is valid until the program destroys
- *         a cache of that name
- *
- * Returns the number of further names, at most SLAB_STATS_MAX_ALIASES, which may be more than
- * `max`.
- */
-SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
-
-/*
  * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. The names are
  * those of the numeric members of struct slab_stats (without struct_size and the arrays), "sample",
  * "remote_node_defrag_ratio", and those of the events; slab(7) explains each.
@@ -172,8 +158,7 @@ SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 
 /*
- * slab_stat_write: change a number at once by its name. A merged cache has one value under all its
- * names.
+ * slab_stat_write: change a number at once by its name.
  *   min_partial  0 to 65535 slabs; libslab releases the surplus over a smaller number
  *   limit        bytes, at least one slab, 0: no limit; see struct slab_cache_args. A limit
  *                below the slabs in use frees nothing; allocations that need another slab fail

@@ -89,11 +89,6 @@ static bool parse_types(struct slab_options *options, const char *value)
 	return parse_word(types_words, value, &options->apart);
 }
 
-static bool parse_merge(struct slab_options *options, const char *value)
-{
-	return parse_word(switch_words, value, &options->merge);
-}
-
 #define REALTIME_FIRST 32
 
 /* A handler can be set for the signal. It only sets flags, so a fault would come again after it. */
@@ -270,9 +265,6 @@ static const struct {
 	{{"SLAB_ENGINE", "auto, rseq, cmpxchg16b, mutex", "auto",
 	  "how CPUs commit changes to their arrays; auto takes the first engine that works"},
 	 parse_engine,
-	 FORM_TEXT},
-	{{"SLAB_MERGE", "on, off", "off", "caches of the same layout share slabs"},
-	 parse_merge,
 	 FORM_TEXT},
 	{{"SLAB_TYPES", "shared, apart", "shared",
 	  "apart: no address ever serves two caches, as with SLAB_APART for every cache"},

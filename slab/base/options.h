@@ -44,7 +44,6 @@ enum slab_huge { SLAB_HUGE_AUTO, SLAB_HUGE_ALWAYS, SLAB_HUGE_NEVER };
 
 struct slab_options {
 	unsigned engine; /* enum slab_engine_choice */
-	unsigned merge;
 	unsigned apart; /* every cache behaves as with SLAB_APART */
 	unsigned fake_nodes; /* 0: the machine's own nodes */
 	unsigned control; /* enum slab_control */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creation of caches. merge.c decides which are merged, destroy.c destroys them, and handles.c
- * has their memory.
- *
- * Caches of the same layout share their slabs: the creation of the second returns the first, with
- * one more reference and one more name (an alias).
+ * Creation of caches. destroy.c destroys them, and handles.c has their memory.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +15,6 @@
 #include "base/note.h"
 #include "cache/create_args.h"
 #include "core/handles.h"
-#include "cache/merge.h"
 #include "cache/nofail.h"
 #include "cache/spaces.h"
 #include "base/fail.h"
@@ -202,7 +197,6 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->reclaim = args->reclaim;
 	cache->memory.reserve = args->reserve;
 	cache->other_node_ratio = OTHER_NODE_RATIO;
-	cache->refs = 1;
 	memcpy(cache->name, name, strlen(name) + 1);
 	cache->flush_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	make_nodes(cache);
@@ -282,10 +276,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	size_t align = choose_align(size, args->align, flags);
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache = name_table_find(name);
-	bool merges;
 
-	if (cache && merge_give_name(cache, name))
-		cache = NULL;
 	*ret_new = !cache;
 	flags |= wanted_flags(name, args);
 	if (args->reclaim)
@@ -305,23 +296,11 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	*ret_reason = "out of memory";
 	if (!name_table_reserve())
 		return NULL;
-	merge_forget_name(name);
-	merges = merge_is_allowed(name, flags, args);
-	cache = merges ? merge_find(stride, align, flags) : NULL;
+	cache = cache_new(name, size, align, args, flags);
 	if (cache) {
-		if (!merge_add_name(cache, name))
-			return NULL;
-		if (size > cache->object_size)
-			cache->object_size = size;
-	} else {
-		cache = cache_new(name, size, align, args, flags);
-		if (cache)
-			add(cache);
-		if (cache && merges)
-			merge_add(cache);
-	}
-	if (cache)
+		add(cache);
 		*ret_reason = NULL;
+	}
 	return cache;
 }
 
@@ -337,8 +316,7 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 	static const struct slab_cache_args args = {.align = 16};
 	const char *reason;
 	bool is_new;
-	struct slab_cache *cache =
-		create_locked(name, size, &args, SLAB_NO_MERGE, &reason, &is_new);
+	struct slab_cache *cache = create_locked(name, size, &args, 0, &reason, &is_new);
 
 	if (cache) {
 		cache->by_size = true;
@@ -370,9 +348,8 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 	return cache;
 }
 
-/* The steps that need a working cache and no lock held. They do nothing for an alias: caches with
- * a reserve or a reclaim callback are never merged. A defined cache stays, since another thread may
- * have it already; allocations fill its reserve later. */
+/* The steps that need a working cache and no lock held. A defined cache stays, since another thread
+ * may have it already; allocations fill its reserve later. */
 static bool complete(struct slab_cache *cache, const struct slab_cache_args *args,
 		     const void *caller)
 {

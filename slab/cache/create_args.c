@@ -12,8 +12,8 @@
 
 #define FLAGS_KNOWN                                                                                \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
-	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |  \
-	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE | SLAB_MERGE | SLAB_APART)
+	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_PANIC | SLAB_ZERO |      \
+	 SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE | SLAB_APART)
 
 static __thread const char *last_error __attribute__((tls_model("initial-exec")));
 

@@ -5,8 +5,7 @@
  * Each file and each library that has a definition has a struct slab_definition of its own. The
  * first use of one looks the name up, under registry_lock: so all equal definitions lead to one
  * cache. No definition owns it, and it is never destroyed: objects may outlive the library that
- * allocated them. It is not merged, since slab_cache_destroy() of a merged cache could remove its
- * name.
+ * allocated them.
  *
  * The cache keeps the callbacks, too. So the library that has them stays loaded. dlopen() may
  * allocate and takes the dynamic linker's lock: the caller holds no lock of libslab.
@@ -121,7 +120,7 @@ SLAB_SLOWPATH struct slab_cache *slab_cache_defined(struct slab_definition *defi
 		.args = definition->args,
 		.args_size = definition->args_size,
 		.align = definition->align,
-		.flags = definition->flags | flags | SLAB_NO_MERGE,
+		.flags = definition->flags | flags,
 		.defined = true,
 	};
 	struct slab_cache *cache = __atomic_load_n(&definition->cache, __ATOMIC_ACQUIRE);

@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "cache/create.h"
 #include "core/handles.h"
-#include "cache/merge.h"
 #include "cache/spaces.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
@@ -111,20 +110,15 @@ static bool is_used(struct slab_cache *cache)
 	return use.objects;
 }
 
-enum { LAST_NAME, OTHER_NAMES };
-
-/* Remove a name if the cache has several (OTHER_NAMES). If not, mark the cache as dying, which
- * gives it to this thread (LAST_NAME). Returns -errno on failure. */
+/* Mark the cache as dying, which gives it to this thread. Returns 0, or -errno. */
 static int begin(struct slab_cache *cache)
 {
-	int result = LAST_NAME;
+	int result = 0;
 
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
 	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
 		result = -EINVAL;
-	else if (merge_drop_name(cache))
-		result = OTHER_NAMES;
 	else
 		pin_dying(cache, true);
 	pthread_mutex_unlock(&registry_lock);
@@ -142,7 +136,6 @@ static void give_up(struct slab_cache *cache)
 static void remove_cache(struct slab_cache *cache)
 {
 	count_close(cache);
-	merge_remove(cache);
 	registry_remove(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);
@@ -177,8 +170,8 @@ static int destroy(struct slab_cache *cache, const void *caller)
 	if (result == -EINVAL && cache->magic == CACHE_DESTROYED_MAGIC)
 		debug_report_destroyed(cache, "slab_cache_destroy() of a destroyed cache", NULL,
 				       caller);
-	if (result != LAST_NAME)
-		return result == OTHER_NAMES ? 0 : result;
+	if (result != 0)
+		return result;
 	if (!is_used(cache)) {
 		track_fill(&cache->destroyed, caller);
 		end(cache);

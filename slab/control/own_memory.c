@@ -75,8 +75,7 @@ static bool tables_have(const char *start, size_t bytes)
 
 static bool cache_has(const struct slab_cache *cache, const char *start, size_t bytes)
 {
-	return reserve_has(cache, start, bytes) ||
-	       (cache->alias && range_has(cache->alias, CACHE_ALIAS_BYTES, start, bytes));
+	return reserve_has(cache, start, bytes);
 }
 
 static bool caches_have(const char *start, size_t bytes)

@@ -185,14 +185,9 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 	/* registry: the list of caches, under registry_lock. */
 	struct slab_cache *next, **prev_next; /* of a destroyed cache: the free list */
-	struct slab_cache *next_mergeable, **prev_mergeable; /* of the same size (cache/merge.c) */
 	bool complete; /* atomic: its creation has ended */
 	bool dying; /* atomic: slab_cache_destroy() is destroying it (destroy.c) */
 	unsigned pins; /* number of pins (core/pin.h) */
-	unsigned refs; /* 1 + aliases */
-	unsigned aliases;
-	unsigned dropped; /* names of destroyed aliases that are kept behind `alias` (merge.c) */
-	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few caches have aliases */
 	char name[SLAB_MAX_NAME + 1];
 	unsigned gates; /* reasons to keep allocations off the fast path (gate.h): flush_lock */
 	/* struct count has its own rules; the reserve has a lock of its own. */
@@ -227,7 +222,6 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	struct cache_node node[]; /* the shards follow */
 };
 
-#define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
 #define CACHE_DESTROYED_MAGIC UINT64_C(0x6c69627f676f6e65)
 /* Stands for a cache that could not be created (cache/defined.c). */

@@ -64,12 +64,10 @@ static struct slab_cache *new_cache(void)
 static struct slab_cache *reuse_cache(void)
 {
 	struct slab_cache *cache = free_caches;
-	char(*alias)[SLAB_MAX_NAME + 1] = cache->alias;
 
 	free_caches = cache->next;
 	free_cache_count--;
 	memset(cache, 0, cache_bytes());
-	cache->alias = alias;
 	return cache;
 }
 

@@ -11,8 +11,7 @@
 
 struct slab_cache;
 
-/* Zeroed memory for a cache; NULL: no memory. `alias` may be that of a former cache, whose mapping is
- * used again. The caller holds registry_lock. */
+/* Zeroed memory for a cache; NULL: no memory. The caller holds registry_lock. */
 struct slab_cache *cache_memory(void);
 /* Free a handle. Its memory stays readable, and is reused only after FREE_CACHES_KEPT others were
  * freed. The caller holds registry_lock. */

@@ -103,41 +103,12 @@ void name_table_remove(const char *name, const struct slab_cache *cache)
 	count--;
 }
 
-bool cache_is_called(const struct slab_cache *cache, const char *name)
-{
-	if (strcmp(cache->name, name) == 0)
-		return true;
-	for (unsigned i = 0; i < cache->aliases; i++)
-		if (strcmp(cache->alias[i], name) == 0)
-			return true;
-	return false;
-}
-
-static bool has_dropped(const struct slab_cache *cache, const char *name)
-{
-	for (unsigned i = 0; i < cache->dropped; i++)
-		if (strcmp(cache->alias[cache->aliases + i], name) == 0)
-			return true;
-	return false;
-}
-
-static struct slab_cache *find(const char *name,
-			       bool (*has)(const struct slab_cache *cache, const char *name))
+struct slab_cache *name_table_find(const char *name)
 {
 	const uint32_t hash = hash_of(name);
 
 	for (uint32_t i = hash & (room - 1); entries[i].cache; i = behind(i))
-		if (entries[i].hash == hash && has(entries[i].cache, name))
+		if (entries[i].hash == hash && strcmp(entries[i].cache->name, name) == 0)
 			return entries[i].cache;
 	return NULL;
-}
-
-struct slab_cache *name_table_find(const char *name)
-{
-	return find(name, cache_is_called);
-}
-
-struct slab_cache *name_table_find_dropped(const char *name)
-{
-	return find(name, has_dropped);
 }

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Protects the list, the names and aliases, and the memory of destroyed caches. */
+/* Protects the list, the names, and the memory of destroyed caches. */
 SLAB_EARLY pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 SLAB_EARLY struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;
@@ -81,13 +81,6 @@ int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *ar
 		cache_unpin(cache);
 	cancel_restore(cancel);
 	return result;
-}
-
-size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max)
-{
-	for (size_t i = 0; i < cache->aliases && i < max; i++)
-		names[i] = cache->alias[i];
-	return cache->aliases;
 }
 
 /* --- pins -------------------------------------------------------------------------------- */

@@ -71,7 +71,6 @@ extern struct slab_root slab_root;
 		SEGMENT_UNIT_SHIFT,                                                                \
 		SEGMENT_TABLE_OFFSET,                                                              \
 		SLAB_MAX_NAME,                                                                     \
-		SLAB_STATS_MAX_ALIASES,                                                            \
 		DEPOT_BUCKET_BITS,                                                                 \
 		DEPOT_CHUNKS_MAX,                                                                  \
 		DEPOT_UNIT,                                                                        \
@@ -127,8 +126,6 @@ extern struct slab_root slab_root;
 		FIELD(struct space, bytes),                                                        \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, prev_next),                                               \
-		FIELD(struct slab_cache, aliases),                                                 \
-		FIELD(struct slab_cache, alias),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct slab_debug),                                                         \
 		FIELD(struct slab_debug, debug_flags),                                             \

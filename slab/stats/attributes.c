@@ -87,7 +87,6 @@ static const struct attribute attributes[] = {
 	NUMBER(objects_per_slab),
 	NUMBER(order),
 	NUMBER(has_ctor),
-	NUMBER(merged),
 	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
 	NUMBER(slabs),
 	NUMBER(slab_bytes),

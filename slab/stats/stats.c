@@ -42,7 +42,6 @@ static void put_own(struct slab_stats *stats, const struct slab_cache *cache)
 	stats->object_size = cache->object_size;
 	stats->align = cache->align;
 	stats->has_ctor = cache->ctor != NULL;
-	stats->merged = LOAD(cache->aliases);
 	stats->min_partial = LOAD(cache->min_partial);
 	stats->slab_bytes = LOAD(cache->account.used);
 	stats->errors = LOAD(cache->errors);

@@ -221,7 +221,7 @@ TEST(BulkTest, UnknownModesAreRefused)
 
 TEST(BulkTest, ZeroedCachesDeliverZeros)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_ZERO);
+	test_cache cache(object_size, SLAB_ZERO);
 
 	for (int round = 0; round < 3; round++) {
 		std::vector<void *> objs = bulk(cache, SLAB_ALLOC_FULL, 500);

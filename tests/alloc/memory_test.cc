@@ -187,8 +187,7 @@ TEST(MemoryTest, CreationWithoutMemoryIsEnomem)
 	limit_address_space(8 * mib);
 	for (int i = 0; i < 1000000; i++) {
 		const std::string name = "c" + std::to_string(i);
-		struct slab_cache *more =
-			slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *more = slab_cache_create(name.c_str(), 64, nullptr, 0);
 
 		if (!more)
 			break;
@@ -270,7 +269,7 @@ TEST(MemoryTest, InjectedFailuresEndWithTheirNumber)
 	unsigned failures = 0;
 
 	/* Whatever fails first, creation or allocation, three fail in all. */
-	while (!(cache = slab_cache_create("times", object_size, nullptr, SLAB_NO_MERGE)))
+	while (!(cache = slab_cache_create("times", object_size, nullptr, 0)))
 		ASSERT_LE(++failures, 3u);
 	for (int i = 0; i < 5000; i++) {
 		void *obj = slab_alloc(cache);

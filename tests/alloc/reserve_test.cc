@@ -42,15 +42,6 @@ TEST(ReserveTest, ItExistsFromTheStartAndIsNotInUse)
 	EXPECT_TRUE(is_fast(cache));
 }
 
-TEST(ReserveTest, CachesWithOneAreNotMerged)
-{
-	const struct slab_cache_args args = reserving(1);
-	test_cache plain(object_size, 0), with(object_size, 0, &args), later(object_size, 0);
-
-	EXPECT_NE(static_cast<struct slab_cache *>(with), static_cast<struct slab_cache *>(plain));
-	EXPECT_NE(static_cast<struct slab_cache *>(later), static_cast<struct slab_cache *>(with));
-}
-
 /* The error of a creation that fails, and leaves nothing behind. */
 int creation_error(const struct slab_cache_args &args)
 {

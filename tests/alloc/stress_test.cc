@@ -226,8 +226,7 @@ TEST_F(StressTest, CachesThatComeAndGoBesideOthers)
 	for (int i = 0; i < 2; i++)
 		add_helper([&number] {
 			const std::string name = "come-and-go-" + std::to_string(++number);
-			struct slab_cache *cache =
-				slab_cache_create(name.c_str(), 100, nullptr, SLAB_NO_MERGE);
+			struct slab_cache *cache = slab_cache_create(name.c_str(), 100, nullptr, 0);
 
 			ASSERT_NE(cache, nullptr);
 			std::vector<void *> objs = alloc_many(cache, 200);

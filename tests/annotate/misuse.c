@@ -90,7 +90,7 @@ static int free_wrongly(struct slab_cache *cache, const char *kind)
 	else if (strcmp(kind, "into") == 0)
 		wrong = (char *)obj + 8;
 	else if (strcmp(kind, "of-another") == 0)
-		wrong = slab_alloc(slab_cache_create("another", 60, NULL, SLAB_NO_MERGE));
+		wrong = slab_alloc(slab_cache_create("another", 60, NULL, 0));
 	else if (strcmp(kind, "of-stack") == 0)
 		wrong = local + 64;
 	else if (strcmp(kind, "of-global") == 0)

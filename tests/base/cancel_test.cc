@@ -91,8 +91,7 @@ protected:
 
 	static bool use_everything()
 	{
-		struct slab_cache *cache =
-			slab_cache_create("afterwards", 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("afterwards", 64, nullptr, 0);
 		void *object = slab_alloc(cache), *memory = slab_malloc(100000);
 
 		slab_mfree(memory);
@@ -111,7 +110,7 @@ protected:
 	static void allocate_cancelled(std::uint64_t flags)
 	{
 		reaching callbacks;
-		test_cache cache(object_size, SLAB_NO_MERGE | flags, &callbacks.args);
+		test_cache cache(object_size, flags, &callbacks.args);
 		void *object = nullptr;
 
 		callbacks.reaches = true;
@@ -135,7 +134,7 @@ TEST_F(CancelTest, ConstructorsWithDebugFlags)
 TEST_F(CancelTest, SampledObjects)
 {
 	reaching callbacks;
-	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+	test_cache cache(object_size, 0, &callbacks.args);
 
 	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
 	callbacks.reaches = true;
@@ -150,9 +149,8 @@ TEST_F(CancelTest, CreationWithAReserve)
 
 	callbacks.args.reserve = 10;
 	callbacks.reaches = true;
-	expect_not_cancelled_within([&] {
-		cache = slab_cache_create("reserving", object_size, &callbacks.args, SLAB_NO_MERGE);
-	});
+	expect_not_cancelled_within(
+		[&] { cache = slab_cache_create("reserving", object_size, &callbacks.args, 0); });
 	EXPECT_GT(reached, 0u);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
@@ -160,7 +158,7 @@ TEST_F(CancelTest, CreationWithAReserve)
 TEST_F(CancelTest, DestructorsInShrink)
 {
 	reaching callbacks;
-	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+	test_cache cache(object_size, 0, &callbacks.args);
 
 	free_many(cache, alloc_many(cache, 2000));
 	callbacks.reaches = true;
@@ -171,8 +169,7 @@ TEST_F(CancelTest, DestructorsInShrink)
 TEST_F(CancelTest, DestructorsInDestroy)
 {
 	reaching callbacks;
-	struct slab_cache *cache =
-		slab_cache_create("ends", object_size, &callbacks.args, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("ends", object_size, &callbacks.args, 0);
 
 	free_many(cache, alloc_many(cache, 2000));
 	callbacks.reaches = true;
@@ -183,7 +180,7 @@ TEST_F(CancelTest, DestructorsInDestroy)
 TEST_F(CancelTest, DestructorsInTrim)
 {
 	reaching callbacks;
-	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+	test_cache cache(object_size, 0, &callbacks.args);
 
 	free_many(cache, alloc_many(cache, 2000));
 	callbacks.reaches = true;
@@ -194,7 +191,7 @@ TEST_F(CancelTest, DestructorsInTrim)
 TEST_F(CancelTest, DestructorsInAFree)
 {
 	reaching callbacks;
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_RED_ZONE, &callbacks.args);
+	test_cache cache(object_size, SLAB_RED_ZONE, &callbacks.args);
 	const std::vector<void *> objects = alloc_many(cache, 4000);
 
 	callbacks.reaches = true;
@@ -241,7 +238,7 @@ private:
 
 TEST_F(CancelTest, WritingALeakReport)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_STORE_USER);
+	test_cache cache(object_size, SLAB_STORE_USER);
 	void *object = slab_alloc(cache);
 
 	{
@@ -254,7 +251,7 @@ TEST_F(CancelTest, WritingALeakReport)
 
 TEST_F(CancelTest, WritingAReportOfADoubleFree)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_CONSISTENCY_CHECKS);
+	test_cache cache(object_size, SLAB_CONSISTENCY_CHECKS);
 	const silence quiet;
 
 	expect_not_cancelled_within([&] {
@@ -267,7 +264,7 @@ TEST_F(CancelTest, WritingAReportOfADoubleFree)
 
 TEST_F(CancelTest, WritingATrace)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_TRACE);
+	test_cache cache(object_size, SLAB_TRACE);
 	const silence quiet;
 
 	expect_not_cancelled_within([&] { slab_free(cache, slab_alloc(cache)); });
@@ -282,7 +279,7 @@ TEST_F(CancelTest, ReclaimCallbacksAndTheLimitHandler)
 		reach();
 		return std::size_t{0};
 	};
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objects;
 
 	while (void *object = slab_alloc(cache))
@@ -303,7 +300,7 @@ TEST_F(CancelTest, SlabReclaim)
 		reach();
 		return std::size_t{0};
 	};
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	void *object = slab_alloc(cache);
 
 	expect_not_cancelled_within([] { slab_reclaim(std::size_t{1} << 40); });
@@ -324,7 +321,7 @@ TEST_F(CancelTest, IsolateAndMigrate)
 		reach();
 		return 1;
 	};
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objects = alloc_many(cache, 4000), rest;
 
 	for (std::size_t i = 0; i < objects.size(); i++) {
@@ -380,7 +377,7 @@ TEST_F(CancelTest, GracePeriods)
 
 	args.rcu = &flavour;
 	const registered here(&flavour);
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 
 	expect_not_cancelled_within([&] {
 		const registered there(&flavour);

@@ -279,7 +279,7 @@ TEST_F(FailTest, AnAllocationOfPagesFails)
 TEST_F(FailTest, AnObjectOfACacheWithTheDebugFlagFails)
 {
 	struct slab_cache *cache = slab_cache_create("fail_flag", 64, nullptr, SLAB_FAILSLAB);
-	struct slab_cache *other = slab_cache_create("fail_none", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *other = slab_cache_create("fail_none", 64, nullptr, 0);
 
 	ASSERT_NE(cache, nullptr);
 	ASSERT_NE(other, nullptr);
@@ -309,7 +309,7 @@ TEST_F(FailTest, AnObjectOfACacheWithTheDebugFlagFails)
 TEST_F(FailTest, NamedCachesThatExistGetTheDebugFlag)
 {
 	struct slab_cache *entry = slab_cache_create("fail_entry", 64, nullptr, SLAB_RED_ZONE);
-	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *other = slab_cache_create("other", 64, nullptr, 0);
 
 	ASSERT_NE(entry, nullptr);
 	ASSERT_NE(other, nullptr);

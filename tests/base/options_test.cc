@@ -71,7 +71,6 @@ TEST(OptionsTest, Defaults)
 	const struct slab_options options = parse({});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
-	EXPECT_EQ(options.merge, 0U);
 	EXPECT_EQ(options.control, static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(options.fake_nodes, 0U);
 	EXPECT_EQ(options.debug_abort, 0U);
@@ -91,7 +90,6 @@ TEST(OptionsTest, Defaults)
 TEST(OptionsTest, EveryVariableIsRead)
 {
 	const struct slab_options options = parse({{"SLAB_ENGINE", "mutex"},
-						   {"SLAB_MERGE", "on"},
 						   {"SLAB_TYPES", "apart"},
 						   {"SLAB_FAKE_NODES", "64"},
 						   {"SLAB_CONTROL", "off"},
@@ -111,7 +109,6 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_FAIL", "times=3"}});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_MUTEX));
-	EXPECT_EQ(options.merge, 1U);
 	EXPECT_EQ(options.apart, 1U);
 	EXPECT_EQ(options.control, 0U);
 	EXPECT_EQ(options.fake_nodes, 64U);
@@ -138,17 +135,17 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 	EXPECT_EQ(
 		complaint("SLAB_ENGINE", "fast"),
 		"SLAB_ENGINE=fast is not valid; accepted: auto, rseq, cmpxchg16b, mutex; using auto");
-	EXPECT_EQ(complaint("SLAB_MERGE", "yes"),
-		  "SLAB_MERGE=yes is not valid; accepted: on, off; using off");
+	EXPECT_EQ(complaint("SLAB_RANDOM", "yes"),
+		  "SLAB_RANDOM=yes is not valid; accepted: on, off; using off");
 	EXPECT_EQ(parse({{"SLAB_ENGINE", "fast"}}).engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control,
 		  static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "on"}}).control, static_cast<unsigned>(SLAB_CONTROL_ON));
 	for (const char *name :
-	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_TYPES", "SLAB_FAKE_NODES", "SLAB_CONTROL",
-	      "SLAB_RUNTIME_DIR", "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_LEAK_CHECK",
-	      "SLAB_SAMPLE", "SLAB_PROFILE", "SLAB_RANDOM", "SLAB_ZERO", "SLAB_HUGE",
-	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
+	     {"SLAB_ENGINE", "SLAB_TYPES", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
+	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_LEAK_CHECK", "SLAB_SAMPLE", "SLAB_PROFILE",
+	      "SLAB_RANDOM", "SLAB_ZERO", "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS",
+	      "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 
@@ -387,16 +384,16 @@ TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)
 		std::vector<std::thread> threads;
 
 		for (int i = 0; i < 8; i++)
-			threads.emplace_back([] { EXPECT_EQ(slab_options()->merge, 0U); });
+			threads.emplace_back([] { EXPECT_EQ(slab_options()->apart, 0U); });
 		for (std::thread &thread : threads)
 			thread.join();
 		setenv("SLAB_FAKE_NODES", "7", 1);
 		EXPECT_EQ(slab_options()->fake_nodes, 3U);
 		return;
 	}
-	const second_run run = run_again({"SLAB_MERGE=perhaps", "SLAB_FAKE_NODES=3"});
-	const std::string line = "libslab: SLAB_MERGE=perhaps is not valid; accepted: on, off; "
-				 "using off\n";
+	const second_run run = run_again({"SLAB_TYPES=perhaps", "SLAB_FAKE_NODES=3"});
+	const std::string line = "libslab: SLAB_TYPES=perhaps is not valid; accepted: shared, "
+				 "apart; using shared\n";
 	const std::size_t first = run.output.find(line);
 
 	EXPECT_EQ(run.failure, "");

@@ -99,8 +99,7 @@ TEST(OwnWorkTest, DestructorsOfASlabEndWhenExitBegins)
 				destroyed++;
 				wait_for_exit();
 			};
-			struct slab_cache *cache =
-				slab_cache_create("exits", 64, &args, SLAB_NO_MERGE);
+			struct slab_cache *cache = slab_cache_create("exits", 64, &args, 0);
 
 			for (void *&object : objects)
 				object = slab_alloc(cache);

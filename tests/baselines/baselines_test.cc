@@ -64,7 +64,7 @@ using libslab_cache = slab_cache;
 
 slab_cache *libslab_create(std::size_t size)
 {
-	return slab_cache_create("baseline", size, nullptr, SLAB_NO_MERGE);
+	return slab_cache_create("baseline", size, nullptr, 0);
 }
 
 std::size_t libslab_alloc_bulk(slab_cache *cache, std::size_t n, void **objs)

@@ -51,7 +51,7 @@ TEST(CacheTest, FreesNull)
 TEST(CacheTest, KeepsNameAndSize)
 {
 	char name[] = "kept-name";
-	struct slab_cache *cache = slab_cache_create(name, 100, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create(name, 100, nullptr, 0);
 
 	ASSERT_NE(cache, nullptr);
 	std::strcpy(name, "over");
@@ -63,7 +63,7 @@ TEST(CacheTest, KeepsNameAndSize)
 TEST(CacheTest, ANameIsFreeAgainAfterDestroy)
 {
 	for (int i = 0; i < 3; i++) {
-		struct slab_cache *cache = slab_cache_create("phoenix", 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("phoenix", 64, nullptr, 0);
 
 		ASSERT_NE(cache, nullptr) << "round " << i;
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -78,7 +78,7 @@ TEST(CacheTest, HoldsThousandsOfCaches)
 	for (int i = 0; i < 2000; i++) {
 		const std::string name = "thousands-" + std::to_string(i);
 
-		caches.push_back(slab_cache_create(name.c_str(), 32, nullptr, SLAB_NO_MERGE));
+		caches.push_back(slab_cache_create(name.c_str(), 32, nullptr, 0));
 		ASSERT_NE(caches.back(), nullptr) << "errno " << errno << " at cache " << i;
 		objs.push_back(slab_alloc(caches.back()));
 	}
@@ -160,7 +160,7 @@ TEST_P(Alignments, AreKeptForEverySize)
 
 	args.align = align;
 	for (std::size_t size : {1u, 8u, 40u, 100u, 712u, 4096u, 5000u, 32768u}) {
-		test_cache cache(size, SLAB_NO_MERGE, &args);
+		test_cache cache(size, 0, &args);
 		std::vector<void *> objs = alloc_many(cache, 60);
 
 		ASSERT_TRUE(all_distinct(objs));
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, Alignments,
 
 TEST(CacheTest, HwcacheAlignPutsObjectsOnTheirOwnCacheLine)
 {
-	test_cache cache(100, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
+	test_cache cache(100, SLAB_HWCACHE_ALIGN);
 	std::vector<void *> objs = alloc_many(cache, several_slabs);
 
 	for (void *obj : objs)
@@ -190,7 +190,7 @@ TEST(CacheTest, HwcacheAlignPutsObjectsOnTheirOwnCacheLine)
 
 TEST(CacheTest, HwcacheAlignPacksSmallObjectsIntoOneLine)
 {
-	test_cache cache(16, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
+	test_cache cache(16, SLAB_HWCACHE_ALIGN);
 	std::vector<void *> objs = alloc_many(cache, several_slabs);
 
 	for (void *obj : objs) {
@@ -240,7 +240,7 @@ TEST(CacheTest, ZallocGivesZeros)
 
 TEST(CacheTest, ZeroFlagZeroesEveryAllocation)
 {
-	test_cache cache(200, SLAB_NO_MERGE | SLAB_ZERO);
+	test_cache cache(200, SLAB_ZERO);
 
 	for (int round = 0; round < 3; round++) {
 		std::vector<void *> objs = alloc_many(cache, several_slabs);
@@ -255,7 +255,7 @@ TEST(CacheTest, ZeroFlagZeroesEveryAllocation)
 
 TEST(CacheTest, ZeroFlagHoldsBesideAPlainCacheOfTheSameLayout)
 {
-	test_cache plain(56, 0);
+	test_cache plain(56);
 	test_cache zeroed(56, SLAB_ZERO);
 	std::vector<void *> objs = alloc_many(plain, several_slabs);
 
@@ -336,7 +336,7 @@ SLAB_DEFINE_TYPED(typed_entry, struct typed_entry);
 
 TEST(CacheTest, SlabCacheTakesNameSizeAndAlignmentOfTheType)
 {
-	struct slab_cache *cache = SLAB_CACHE(struct typed_entry, SLAB_NO_MERGE);
+	struct slab_cache *cache = SLAB_CACHE(struct typed_entry, 0);
 
 	ASSERT_NE(cache, nullptr);
 	EXPECT_STREQ(slab_cache_name(cache), "typed_entry");
@@ -347,7 +347,7 @@ TEST(CacheTest, SlabCacheTakesNameSizeAndAlignmentOfTheType)
 
 TEST(CacheTest, DefineTypedGivesTypedPointers)
 {
-	struct slab_cache *cache = typed_entry_cache_create(nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = typed_entry_cache_create(nullptr, 0);
 
 	ASSERT_NE(cache, nullptr);
 	EXPECT_STREQ(slab_cache_name(cache), "typed_entry");

@@ -53,7 +53,7 @@ inline int use_cache(struct slab_cache *cache, std::size_t size)
 
 inline int use_own_cache()
 {
-	struct slab_cache *cache = slab_cache_create("child", 40, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("child", 40, nullptr, 0);
 	int status;
 
 	if (!cache)

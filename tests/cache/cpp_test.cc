@@ -69,7 +69,7 @@ struct alignas(256) overaligned {
 
 TEST(CppCacheTest, CreatesWithForwardedArguments)
 {
-	slab::cache<counted> cache("counted", SLAB_NO_MERGE);
+	slab::cache<counted> cache("counted");
 	counted *obj = cache.create(7, std::make_unique<std::string>("moved"));
 
 	EXPECT_EQ(obj->number, 7);
@@ -81,7 +81,7 @@ TEST(CppCacheTest, CreatesWithForwardedArguments)
 
 TEST(CppCacheTest, TakesNameSizeAndAlignment)
 {
-	slab::cache<overaligned> cache("overaligned", SLAB_NO_MERGE);
+	slab::cache<overaligned> cache("overaligned");
 
 	EXPECT_STREQ(slab_cache_name(cache.get()), "overaligned");
 	EXPECT_EQ(slab_cache_size(cache.get()), sizeof(overaligned));
@@ -96,7 +96,7 @@ TEST(CppCacheTest, TakesNameSizeAndAlignment)
 
 TEST(CppCacheTest, DestroysNull)
 {
-	slab::cache<counted> cache("counted", SLAB_NO_MERGE);
+	slab::cache<counted> cache("counted");
 
 	cache.destroy(nullptr);
 	cache.deallocate(nullptr);
@@ -104,7 +104,7 @@ TEST(CppCacheTest, DestroysNull)
 
 TEST(CppCacheTest, AThrowingConstructorGivesTheMemoryBack)
 {
-	slab::cache<throwing> cache("throwing", SLAB_NO_MERGE);
+	slab::cache<throwing> cache("throwing");
 
 	for (int i = 0; i < 100; i++)
 		EXPECT_THROW((void)cache.create(), std::runtime_error);
@@ -113,7 +113,7 @@ TEST(CppCacheTest, AThrowingConstructorGivesTheMemoryBack)
 
 TEST(CppCacheTest, MakeUniqueOwnsTheObject)
 {
-	slab::cache<counted> cache("counted", SLAB_NO_MERGE);
+	slab::cache<counted> cache("counted");
 
 	{
 		slab::cache<counted>::unique_ptr first = cache.make_unique(1);
@@ -132,7 +132,7 @@ TEST(CppCacheTest, MakeUniqueOwnsTheObject)
 
 TEST(CppCacheTest, UniquePointersSurviveAMoveOfTheCache)
 {
-	slab::cache<counted> first("counted", SLAB_NO_MERGE);
+	slab::cache<counted> first("counted");
 	auto owned = first.make_unique(3);
 	slab::cache<counted> second(std::move(first));
 
@@ -142,7 +142,7 @@ TEST(CppCacheTest, UniquePointersSurviveAMoveOfTheCache)
 
 TEST(CppCacheTest, AllocatesRawMemory)
 {
-	slab::cache<counted> cache("counted", SLAB_NO_MERGE);
+	slab::cache<counted> cache("counted");
 	counted *memory = cache.allocate();
 
 	EXPECT_EQ(counted::alive, 0);
@@ -159,21 +159,21 @@ TEST(CppCacheTest, IsMovedButNotCopied)
 	static_assert(!std::is_copy_assignable<cache>::value, "");
 	static_assert(std::is_nothrow_move_constructible<cache>::value, "");
 	static_assert(std::is_nothrow_move_assignable<cache>::value, "");
-	cache first("first", SLAB_NO_MERGE), second("second", SLAB_NO_MERGE);
+	cache first("first"), second("second");
 	struct slab_cache *raw = first.get();
 
 	second = std::move(first);
 	EXPECT_EQ(second.get(), raw);
 	EXPECT_TRUE(static_cast<bool>(second));
 	/* The old second is gone: its name is free again. */
-	cache third("second", SLAB_NO_MERGE);
+	cache third("second");
 	third.swap(second);
 	EXPECT_EQ(third.get(), raw);
 }
 
 TEST(CppCacheTest, AMovedFromCacheIsEmpty)
 {
-	slab::cache<counted> first("first", SLAB_NO_MERGE);
+	slab::cache<counted> first("first");
 	slab::cache<counted> second(std::move(first));
 
 	/* What a moved-from cache is like is what this test is about. */
@@ -184,13 +184,13 @@ TEST(CppCacheTest, AMovedFromCacheIsEmpty)
 TEST(CppCacheTest, TheDestructorFreesTheName)
 {
 	for (int i = 0; i < 3; i++)
-		slab::cache<counted> cache("counted", SLAB_NO_MERGE);
-	slab::cache<counted> again("counted", SLAB_NO_MERGE);
+		slab::cache<counted> cache("counted");
+	slab::cache<counted> again("counted");
 }
 
 TEST(CppCacheTest, CreationFailureThrowsTheErrno)
 {
-	slab::cache<counted> cache("counted", SLAB_NO_MERGE);
+	slab::cache<counted> cache("counted");
 	const auto error_of = [](const char *name, std::uint64_t flags) {
 		try {
 			slab::cache<int> failing(name, flags);
@@ -214,7 +214,7 @@ TEST(CppCacheTest, ACacheWithLiveObjectsIsLeft)
 	counted *obj;
 
 	{
-		slab::cache<counted> cache("leaking", SLAB_NO_MERGE);
+		slab::cache<counted> cache("leaking");
 		raw = cache.get();
 		obj = cache.create(5);
 	}
@@ -300,7 +300,7 @@ TEST(CppAllocatorTest, AForeignCacheOfThatNameThrows)
 	struct node {
 		char room[136];
 	};
-	struct slab_cache *foreign = slab_cache_create("std-136-1", 200, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *foreign = slab_cache_create("std-136-1", 200, nullptr, 0);
 	slab::allocator<node> allocator;
 
 	EXPECT_THROW((void)allocator.allocate(1), std::system_error);

@@ -116,8 +116,7 @@ TEST(DefineTest, FlagsAreThoseOfTheDefinition)
 {
 	struct plain *obj = defined_zero_alloc();
 
-	EXPECT_EQ(stats_of(defined_zero_cache()).flags & (SLAB_ZERO | SLAB_NO_MERGE),
-		  SLAB_ZERO | SLAB_NO_MERGE);
+	EXPECT_EQ(stats_of(defined_zero_cache()).flags & SLAB_ZERO, SLAB_ZERO);
 	defined_zero_free(obj);
 }
 
@@ -221,13 +220,6 @@ TEST(DefineTest, FilesShareTheDefinitionOfAHeader)
 	defined_shared_free(theirs);
 	free_shared_elsewhere(mine);
 	EXPECT_EQ(stats_of(defined_shared_cache()).objects, 0u);
-}
-
-TEST(DefineTest, IsNotMergedWithCachesOfTheSameLayout)
-{
-	test_cache created(sizeof(struct plain), 0);
-
-	EXPECT_NE(static_cast<struct slab_cache *>(created), defined_plain_cache());
 }
 
 /* The cache belongs to no library, so none destroys it. */

@@ -59,7 +59,7 @@ protected:
 /* All that callbacks may do with other caches. */
 bool use_another(const char *name)
 {
-	struct slab_cache *cache = slab_cache_create(name, 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create(name, 64, nullptr, 0);
 	void *object = slab_alloc(cache), *memory = slab_malloc(100);
 
 	slab_mfree(memory);
@@ -152,19 +152,6 @@ TEST_F(DestroyTest, OthersDoNotWaitForALeakReport)
 	slab_free(cache, object);
 }
 
-TEST_F(DestroyTest, ACacheOfTheSameLayoutIsNotMergedWithOneThatEnds)
-{
-	test_cache cache(object_size, 0);
-	void *object = slab_alloc(cache);
-	struct slab_cache *other = nullptr;
-
-	while_a_leak_is_written(
-		cache, [&] { other = slab_cache_create("same-layout", object_size, nullptr, 0); });
-	EXPECT_NE(other, cache);
-	EXPECT_EQ(slab_cache_destroy(other), 0);
-	slab_free(cache, object);
-}
-
 /* Bytes of a thread's stack that body() touches. */
 std::size_t stack_of(const std::function<void()> &body)
 {
@@ -200,7 +187,7 @@ TEST_F(DestroyTest, ALeakReportNeedsLittleStack)
 {
 	if (under_asan || under_tsan)
 		GTEST_SKIP() << "sanitizers enlarge frames";
-	test_cache plain(object_size), tracked(object_size, SLAB_NO_MERGE | SLAB_STORE_USER);
+	test_cache plain(object_size), tracked(object_size, SLAB_STORE_USER);
 	std::vector<void *> of_plain = alloc_many(plain, 100),
 			    of_tracked = alloc_many(tracked, 100);
 	const report_capture reports;
@@ -252,7 +239,7 @@ TEST_F(DestroyTest, ARefusedCacheGoesOn)
 	const report_capture reports;
 
 	args.reserve = 5;
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	void *object = slab_alloc(cache);
 
 	EXPECT_EQ(slab_cache_destroy(cache), -EBUSY);
@@ -285,8 +272,7 @@ struct callbacks {
 				self->on_dtor();
 		};
 		args.arg = this;
-		cache = slab_cache_create("with-callbacks", object_size, &args,
-					  SLAB_NO_MERGE | flags);
+		cache = slab_cache_create("with-callbacks", object_size, &args, flags);
 	}
 
 	void fill_and_empty() const
@@ -370,7 +356,7 @@ TEST_P(CallbackTest, ADestructorMeetsALimit)
 	unsigned refused = 0;
 
 	args.limit = 1 << 20;
-	test_cache limited(object_size, SLAB_NO_MERGE, &args);
+	test_cache limited(object_size, 0, &args);
 	while (void *object = slab_alloc(limited))
 		objects.push_back(object);
 	with.fill_and_empty();
@@ -422,7 +408,7 @@ TEST_P(CallbackTest, ItsNameIsTakenUntilItIsGone)
 	callbacks with(GetParam());
 
 	while_destroyed(with, [] {
-		EXPECT_EQ(slab_cache_create("with-callbacks", 64, nullptr, SLAB_NO_MERGE), nullptr);
+		EXPECT_EQ(slab_cache_create("with-callbacks", 64, nullptr, 0), nullptr);
 		EXPECT_EQ(errno, EEXIST);
 	});
 	EXPECT_TRUE(use_another("with-callbacks"));
@@ -459,7 +445,7 @@ TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
 		if (!child && (child = fork()) == 0)
 			_exit(stats_of(ending).empty > stats_of(ending).slabs / 2 ? 0 : 1);
 	};
-	ending = slab_cache_create("ending", object_size, &args, SLAB_NO_MERGE);
+	ending = slab_cache_create("ending", object_size, &args, 0);
 	ASSERT_EQ(slab_stat_write(ending, "min_partial", 1000), 0);
 	free_many(ending, alloc_many(ending, 5000)); /* destroys none: min_partial */
 	ASSERT_EQ(child, 0);

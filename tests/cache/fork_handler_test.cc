@@ -43,8 +43,8 @@ TEST_F(ForkTest, AHandlerForksWhileItsThreadForks)
 
 	/* The more there is to lock, the more often the handler comes in the middle. */
 	for (int i = 0; i < 300; i++)
-		caches.push_back(slab_cache_create(("many-" + std::to_string(i)).c_str(), 64,
-						   nullptr, SLAB_NO_MERGE));
+		caches.push_back(
+			slab_cache_create(("many-" + std::to_string(i)).c_str(), 64, nullptr, 0));
 	EXPECT_EQ(run_in_child([] {
 			  const interruptions often(2000, [](int) {
 				  const int saved = errno;

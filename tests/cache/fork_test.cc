@@ -74,7 +74,7 @@ private:
 	{
 		while (!stop_) {
 			struct slab_cache *cache =
-				slab_cache_create("comes-and-goes", 64, nullptr, SLAB_NO_MERGE);
+				slab_cache_create("comes-and-goes", 64, nullptr, 0);
 
 			slab_free(cache, slab_alloc(cache));
 			slab_cache_destroy(cache);
@@ -176,7 +176,7 @@ TEST_F(ForkTest, GrandchildrenGoOn)
 
 TEST_F(ForkTest, AChildDestroysTheParentsCache)
 {
-	struct slab_cache *cache = slab_cache_create("inherited", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("inherited", 64, nullptr, 0);
 	void *obj = slab_alloc(cache);
 
 	EXPECT_EQ(run_in_child([&] {
@@ -209,7 +209,7 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 /* In the child, no thread has the slabs that the parent's thread had isolated. */
 TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 {
-	struct slab_cache *cache = slab_cache_create("looked-at", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("looked-at", 64, nullptr, 0);
 	std::vector<void *> objs = alloc_many(cache, 5000);
 	std::atomic<bool> stop{false};
 	finish_before_fork(); /* threads that never sleep are not waited for each time */

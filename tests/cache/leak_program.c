@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 
 	if (strcmp(how, "secure") == 0 && !getauxval(AT_SECURE))
 		return 77;
-	created = slab_cache_create("created", 24, NULL, SLAB_NO_MERGE);
+	created = slab_cache_create("created", 24, NULL, 0);
 	if (!created)
 		return 1;
 	freed_atexit = reply_zalloc();

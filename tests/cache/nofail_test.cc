@@ -55,7 +55,7 @@ struct call {
 class NofailTest : public testing::Test
 {
 protected:
-	NofailTest() : cache_(slab_cache_create("nofail", 64, &limited_args, SLAB_NO_MERGE))
+	NofailTest() : cache_(slab_cache_create("nofail", 64, &limited_args, 0))
 	{
 		use_threadsafe_death_tests();
 	}
@@ -183,7 +183,7 @@ TEST_F(NofailTest, TheReserveComesFirst)
 	struct slab_cache_args args = limited_args;
 
 	args.reserve = 5;
-	test_cache cache(64, SLAB_NO_MERGE, &args);
+	test_cache cache(64, 0, &args);
 	std::vector<void *> all;
 	release_at(1, [&] {
 		for (void *obj : all)
@@ -250,9 +250,8 @@ TEST_F(NofailTest, TheCreationOfACacheWithPanicCallsIt)
 	for (int i = 0; i < 200 && calls_.empty(); i++) {
 		release_at(1, [] { slab_set_fail(nullptr); });
 		ASSERT_EQ(slab_set_fail("interval=1"), 0);
-		struct slab_cache *cache =
-			slab_cache_create(("panic-" + std::to_string(i)).c_str(), 64, nullptr,
-					  SLAB_PANIC | SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create(("panic-" + std::to_string(i)).c_str(),
+							     64, nullptr, SLAB_PANIC);
 		ASSERT_NE(cache, nullptr);
 		slab_set_fail(nullptr);
 	}
@@ -356,7 +355,7 @@ TEST_F(NofailDeathTest, AnImpossibleSizeEndsItAtOnce)
 
 TEST_F(NofailDeathTest, ADestroyedCacheEndsItAtOnce)
 {
-	struct slab_cache *gone = slab_cache_create("nofail-gone", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *gone = slab_cache_create("nofail-gone", 64, nullptr, 0);
 
 	ASSERT_EQ(slab_cache_destroy(gone), 0);
 	slab_set_oom_handler([](const struct slab_oom *, void *) { return true; }, nullptr);

@@ -53,16 +53,12 @@ class PointerTest : public testing::Test
 {
 protected:
 	PointerTest()
-		: typed_(88), other_(88), merged_(1000, SLAB_MERGE), alias_(1000, SLAB_MERGE),
-		  zeroed_(64, SLAB_ZERO), hard_(64, SLAB_HARDEN_FREE | SLAB_NO_MERGE),
-		  flagged_(64, SLAB_DEBUG_DEFAULT), guarded_(64),
-		  reserved_(64, SLAB_NO_MERGE, reserve()), constructed_(64, 0, constructor())
+		: typed_(88), other_(88), zeroed_(64, SLAB_ZERO), hard_(64, SLAB_HARDEN_FREE),
+		  flagged_(64, SLAB_DEBUG_DEFAULT), guarded_(64), reserved_(64, 0, reserve()),
+		  constructed_(64, 0, constructor())
 	{
 		EXPECT_EQ(slab_cache_sample(guarded_, 1), 0);
-		EXPECT_EQ(static_cast<struct slab_cache *>(merged_),
-			  static_cast<struct slab_cache *>(alias_));
 		for (struct slab_cache *cache : {static_cast<struct slab_cache *>(typed_),
-						 static_cast<struct slab_cache *>(alias_),
 						 static_cast<struct slab_cache *>(zeroed_),
 						 static_cast<struct slab_cache *>(hard_),
 						 static_cast<struct slab_cache *>(flagged_),
@@ -113,8 +109,7 @@ protected:
 		EXPECT_EQ(reports.last().info.problem, problem) << reports.text();
 	}
 
-	test_cache typed_, other_, merged_, alias_, zeroed_, hard_, flagged_, guarded_, reserved_,
-		constructed_;
+	test_cache typed_, other_, zeroed_, hard_, flagged_, guarded_, reserved_, constructed_;
 	std::vector<kind> kinds_;
 };
 

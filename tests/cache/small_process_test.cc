@@ -180,8 +180,7 @@ std::vector<struct slab_cache *> create_caches()
 	for (unsigned i = 0; i < caches; i++) {
 		const std::string name = "small" + std::to_string(i);
 
-		made.push_back(
-			slab_cache_create(name.c_str(), 64 + 16 * i, nullptr, SLAB_NO_MERGE));
+		made.push_back(slab_cache_create(name.c_str(), 64 + 16 * i, nullptr, 0));
 	}
 	return made;
 }

@@ -95,7 +95,7 @@ protected:
 		struct slab_cache_args args = {};
 
 		args.ctor = make_entry;
-		cache_ = slab_cache_create("entry", sizeof(entry), &args, SLAB_NO_MERGE);
+		cache_ = slab_cache_create("entry", sizeof(entry), &args, 0);
 	}
 
 	~VforkTest() override

@@ -148,16 +148,6 @@ TEST_F(ControlDebugTest, StatsShowTheDebugFlagsAndWhatCameOfThem)
 	EXPECT_EQ(json_object_array_length(member(entry_of(after), "legacy")), 1U);
 }
 
-TEST_F(ControlDebugTest, DebugTakesAliases)
-{
-	server process;
-
-	request(process, "debug f second");
-	json stats = request(process, "stats");
-
-	EXPECT_EQ(text(find_cache(stats.get(), "first"), "debug_flags"), "F");
-}
-
 /* --- call sites ------------------------------------------------------------------ */
 
 TEST_F(ControlDebugTest, TracesShowStacksAgesAndThreadsOfAllocations)

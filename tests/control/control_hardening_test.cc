@@ -100,7 +100,7 @@ void create_many_caches()
 	for (int i = 0; i < many_caches; i++) {
 		const std::string name = "cache-with-a-long-name-" + std::to_string(i);
 
-		slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE | SLAB_PANIC);
+		slab_cache_create(name.c_str(), 64, nullptr, SLAB_PANIC);
 	}
 }
 
@@ -258,8 +258,7 @@ std::function<void()> server_of_nobody(int dumpable)
 	return [dumpable] {
 		if (!become_nobody() || prctl(PR_SET_DUMPABLE, dumpable) != 0)
 			_exit(1);
-		if (!slab_alloc(
-			    slab_cache_create("entry", 64, nullptr, SLAB_NO_MERGE | SLAB_PANIC)))
+		if (!slab_alloc(slab_cache_create("entry", 64, nullptr, SLAB_PANIC)))
 			_exit(1);
 	};
 }

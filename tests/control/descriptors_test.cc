@@ -168,7 +168,7 @@ class DescriptorsTest : public testing::Test
 protected:
 	static struct slab_cache *create()
 	{
-		return slab_cache_create("some", 64, nullptr, SLAB_PANIC | SLAB_NO_MERGE);
+		return slab_cache_create("some", 64, nullptr, SLAB_PANIC);
 	}
 
 	/* 0 when libslab serves and has not taken the numbers of the standard streams. */
@@ -488,8 +488,7 @@ TEST_F(DescriptorsTest, AChildOfAProcessThatClosedThemHasItsOwn)
 			  const pid_t child = fork();
 
 			  if (child == 0) {
-				  slab_cache_create("of_the_child", 64, nullptr,
-						    SLAB_PANIC | SLAB_NO_MERGE);
+				  slab_cache_create("of_the_child", 64, nullptr, SLAB_PANIC);
 				  _exit(answers(own_socket()) ? 0 : 1);
 			  }
 			  return child_failure(child) == "" ? 0 : 1;

@@ -146,8 +146,7 @@ TEST_F(ExitTest, NoCallbackRunsInSlowPathsOfOtherThreads)
 		make_work();
 		no_thread_can_start = false;
 		std::thread([] {
-			struct slab_cache *cache =
-				slab_cache_create("busy", 64, nullptr, SLAB_NO_MERGE);
+			struct slab_cache *cache = slab_cache_create("busy", 64, nullptr, 0);
 
 			for (;;) {
 				slab_free(cache, slab_alloc(cache));

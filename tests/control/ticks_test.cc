@@ -63,8 +63,8 @@ TEST(TicksTest, SamplingHasTenEachSecond)
 	const runtime_dir dir;
 
 	EXPECT_EQ(run_in_child([] {
-			  struct slab_cache *cache = slab_cache_create("sampled", 64, nullptr,
-								       SLAB_PANIC | SLAB_NO_MERGE);
+			  struct slab_cache *cache =
+				  slab_cache_create("sampled", 64, nullptr, SLAB_PANIC);
 			  std::deque<std::uint64_t> ticks;
 
 			  slab_cache_sample(cache, 1000000);

@@ -54,7 +54,7 @@ constexpr uid_t daemon_user = 65533;
 
 struct slab_cache *create()
 {
-	return slab_cache_create("returned", object_size, nullptr, SLAB_NO_MERGE);
+	return slab_cache_create("returned", object_size, nullptr, 0);
 }
 
 /* Allocates and frees objects; returns where they were. */
@@ -89,7 +89,7 @@ void wait_for_return(const std::vector<void *> &objects)
 /* The process uses another cache: each allocation takes a slow path. */
 void wait_for_return_in_slow_paths(const std::vector<void *> &objects)
 {
-	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *other = slab_cache_create("other", 64, nullptr, 0);
 
 	while (!is_returned(objects)) {
 		slab_free(other, slab_alloc(other));

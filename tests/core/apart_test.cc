@@ -132,14 +132,6 @@ TEST(ApartTest, ACacheOfTheSameNameAndLayoutGetsTheAddressesOfADestroyedOne)
 	EXPECT_EQ(slab_cache_destroy(other), 0);
 }
 
-TEST(ApartTest, ACacheWithTheFlagIsNotMerged)
-{
-	test_cache first(64, SLAB_APART | SLAB_MERGE), second(64, SLAB_APART | SLAB_MERGE);
-	struct slab_cache *a = first, *b = second;
-
-	EXPECT_NE(a, b);
-}
-
 TEST(ApartTest, AChildHasItsParentsAddresses)
 {
 	test_cache cache(64, SLAB_APART), other(64, SLAB_APART);

@@ -146,7 +146,7 @@ TEST_F(CountTest, BulkAndNodeAllocationsLeaveTheFastPath)
 
 TEST_F(CountTest, CachesThatAreSlowAnywayAreCounted)
 {
-	test_cache zeroed(64, SLAB_NO_MERGE | SLAB_ZERO), flagged(64), sampled(64);
+	test_cache zeroed(64, SLAB_ZERO), flagged(64), sampled(64);
 
 	ASSERT_EQ(slab_cache_debug(flagged, SLAB_POISON), 0);
 	ASSERT_EQ(slab_cache_sample(sampled, 10), 0);

@@ -47,7 +47,7 @@ public:
 		args.isolate = isolate;
 		args.migrate = migrate;
 		args.arg = this;
-		cache_ = slab_cache_create("full", object_size, &args, SLAB_NO_MERGE);
+		cache_ = slab_cache_create("full", object_size, &args, 0);
 		one_order(cache_);
 		__atomic_store_n(&cache_->account.limit, slabs << cache_->large.shift,
 				 __ATOMIC_RELAXED);

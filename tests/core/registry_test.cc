@@ -24,7 +24,7 @@ namespace
 TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
 {
 	const std::uint64_t before = registry_changes;
-	struct slab_cache *cache = slab_cache_create("listed", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("listed", 64, nullptr, 0);
 	const std::uint64_t with = registry_changes;
 
 	EXPECT_GT(with, before);
@@ -36,7 +36,7 @@ TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
 
 TEST(RegistryTest, TheHandleOfADestroyedCacheIsNotPinned)
 {
-	struct slab_cache *cache = slab_cache_create("pinned", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("pinned", 64, nullptr, 0);
 
 	EXPECT_TRUE(registry_pin(cache));
 	cache_unpin(cache);
@@ -69,7 +69,7 @@ bool waits_for_lock(
 
 TEST(RegistryTest, ADestructionWaitsForTheLock)
 {
-	struct slab_cache *cache = slab_cache_create("waits", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("waits", 64, nullptr, 0);
 
 	EXPECT_TRUE(waits_for_lock([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); },
 				   [&] { EXPECT_TRUE(cache_is_registered(cache)); }));
@@ -79,8 +79,8 @@ TEST(RegistryTest, ADestructionWaitsForTheLock)
  * stop there. */
 TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
 {
-	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
-	struct slab_cache *wanted = slab_cache_create("wanted", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *other = slab_cache_create("other", 64, nullptr, 0);
+	struct slab_cache *wanted = slab_cache_create("wanted", 64, nullptr, 0);
 
 	std::strcpy(other->name, "wanted");
 	struct slab_cache *found = registry_find_pinned("wanted");
@@ -94,7 +94,7 @@ TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
 
 TEST(RegistryTest, ASearchWaitsForTheLock)
 {
-	struct slab_cache *cache = slab_cache_create("found", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("found", 64, nullptr, 0);
 	struct slab_cache *found = nullptr;
 
 	EXPECT_TRUE(waits_for_lock([&] { found = registry_find_pinned("found"); }));

@@ -57,7 +57,7 @@ public:
 		args.isolate = [](void *, void *) { return 1; };
 		args.migrate = [](void *, void *, void *) { return 1; };
 		args.arg = this;
-		cache_ = slab_cache_create("unused", 480, &args, SLAB_NO_MERGE | flags);
+		cache_ = slab_cache_create("unused", 480, &args, flags);
 		for (void *&object : objects)
 			object = slab_alloc(cache_);
 		for (void *object : objects)
@@ -271,7 +271,7 @@ TEST(Release, AChildChecksNoSlabWhoseMemoryIsGone)
 {
 	if (!in_environment({"SLAB_DECAY_MS=0"}))
 		return;
-	test_cache cache(480, SLAB_NO_MERGE | SLAB_RED_ZONE | SLAB_POISON);
+	test_cache cache(480, SLAB_RED_ZONE | SLAB_POISON);
 	const report_capture reports;
 
 	forking = cache;
@@ -310,7 +310,7 @@ TEST(Release, WhatADestructorFreesFollowsItsSlab)
 			slab_free(cache, next);
 		depth--;
 	};
-	cache = slab_cache_create("list", 4096, &args, SLAB_NO_MERGE);
+	cache = slab_cache_create("list", 4096, &args, 0);
 	for (void *&object : objects)
 		object = slab_alloc(cache);
 	for (void *object : objects) {
@@ -360,8 +360,7 @@ TEST(Release, ATypeSafeSlabAsksForItsGracePeriodUnderNoLock)
 
 	args.rcu = watched();
 	watched()->register_thread();
-	struct slab_cache *cache =
-		slab_cache_create("safe", 480, &args, SLAB_NO_MERGE | SLAB_TYPESAFE_BY_RCU);
+	struct slab_cache *cache = slab_cache_create("safe", 480, &args, SLAB_TYPESAFE_BY_RCU);
 
 	for (void *&object : objects)
 		object = slab_alloc(cache);
@@ -389,7 +388,7 @@ TEST(Release, DestructorsInOurThreadFindItRegistered)
 		if (times_registered != 1)
 			called_unknown = true;
 	};
-	struct slab_cache *cache = one_order(slab_cache_create("ours", 480, &args, SLAB_NO_MERGE));
+	struct slab_cache *cache = one_order(slab_cache_create("ours", 480, &args, 0));
 
 	for (void *&object : objects)
 		object = slab_alloc(cache);

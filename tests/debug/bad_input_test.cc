@@ -128,7 +128,7 @@ TEST(BadInputTest, NameInUse)
 
 	EXPECT_EQ(creation_error(cache.name().c_str(), 64), EEXIST);
 	EXPECT_EQ(creation_error(cache.name().c_str(), 128), EEXIST);
-	EXPECT_EQ(creation_error(cache.name().c_str(), 64, nullptr, SLAB_NO_MERGE), EEXIST);
+	EXPECT_EQ(creation_error(cache.name().c_str(), 64, nullptr, 0), EEXIST);
 }
 
 /* Flags and arguments */
@@ -205,7 +205,7 @@ TEST(BadInputTest, ArgumentsOfAnOlderProgramAreEnough)
 
 struct slab_cache *destroyed_cache()
 {
-	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, 0);
 
 	slab_free(cache, slab_alloc(cache));
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -222,20 +222,20 @@ TEST(BadInputTest, NamesOfSizeCachesAreReserved)
 	errno = 0;
 	EXPECT_EQ(slab_cache_create("size-64", 64, nullptr, 0), nullptr);
 	EXPECT_EQ(errno, EINVAL);
-	struct slab_cache *similar = slab_cache_create("size-of", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *similar = slab_cache_create("size-of", 64, nullptr, 0);
 	ASSERT_NE(similar, nullptr);
 	EXPECT_EQ(slab_cache_destroy(similar), 0);
 }
 
 TEST(BadInputTest, DestroyedCacheHasNoObjects)
 {
-	struct slab_cache *cache = slab_cache_create("gone", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("gone", 64, nullptr, 0);
 	void *objs[4];
 
 	ASSERT_NE(cache, nullptr);
 	slab_free(cache, slab_alloc(cache));
 	ASSERT_EQ(slab_cache_destroy(cache), 0);
-	struct slab_cache *next = slab_cache_create("next", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *next = slab_cache_create("next", 64, nullptr, 0);
 	ASSERT_NE(next, nullptr);
 
 	errno = 0;
@@ -378,7 +378,7 @@ TEST_F(BadInputDeathTest, PanicDiesOnADuplicate)
 
 TEST_F(BadInputDeathTest, PanicChangesNothingOnSuccess)
 {
-	test_cache cache(64, SLAB_NO_MERGE | SLAB_PANIC);
+	test_cache cache(64, SLAB_PANIC);
 
 	EXPECT_NE(static_cast<struct slab_cache *>(cache), nullptr);
 }

@@ -118,7 +118,7 @@ protected:
 	static int free_reports(const std::function<void(struct slab_cache *, void *)> &free_it,
 				const std::string &what)
 	{
-		struct slab_cache *cache = slab_cache_create("fault", 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("fault", 64, nullptr, 0);
 		void *obj = slab_alloc(cache);
 		report_capture reports;
 
@@ -196,8 +196,7 @@ TEST(BadPointerFaultTest, WithoutTheHandlerABadPointerIsAFault)
 		GTEST_SKIP() << "the handler comes with the first cache";
 	for (std::uintptr_t bad : {UINT64_C(8), UINT64_C(0x8000000000000000)}) {
 		const child_end end = end_of_child([bad] {
-			struct slab_cache *cache =
-				slab_cache_create("fault", 64, nullptr, SLAB_NO_MERGE);
+			struct slab_cache *cache = slab_cache_create("fault", 64, nullptr, 0);
 
 			slab_free(cache, address(bad));
 			return FINE;

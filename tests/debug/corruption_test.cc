@@ -202,8 +202,7 @@ private:
 		constructed_ = random_() % 4 == 0;
 		if (constructed_)
 			args.ctor = [](void *, void *) { return 0; };
-		cache_ =
-			slab_cache_create(name.c_str(), size_, &args, debug_flags_ | SLAB_NO_MERGE);
+		cache_ = slab_cache_create(name.c_str(), size_, &args, debug_flags_);
 	}
 
 	void open_size_class()

@@ -34,25 +34,6 @@ namespace
 
 /* --- environment --------------------------------------------------------------------------------- */
 
-TEST_F(DebugTest, ASampledCacheIsNotMerged)
-{
-	if (!running_again()) {
-		const second_run run = run_again({"SLAB_SAMPLE=second:1", "SLAB_CONTROL=off"});
-
-		EXPECT_EQ(run.failure, "") << run.output;
-		return;
-	}
-	struct slab_cache *first = slab_cache_create("first", 64, nullptr, SLAB_MERGE);
-	struct slab_cache *second = slab_cache_create("second", 64, nullptr, SLAB_MERGE);
-	void *obj = slab_alloc(second);
-
-	EXPECT_NE(first, second);
-	EXPECT_EQ(stats_of(second).guarded_slabs, 1u);
-	slab_free(second, obj);
-	EXPECT_EQ(slab_cache_destroy(second), 0);
-	EXPECT_EQ(slab_cache_destroy(first), 0);
-}
-
 TEST_F(DebugTest, ZeroAtAllocReachesTheEndOfASize)
 {
 	if (!running_again()) {
@@ -100,8 +81,7 @@ TEST_F(DebugTest, EnvironmentGivesDebugFlagsToCaches)
 	};
 
 	for (const auto &c : cases) {
-		struct slab_cache *cache =
-			slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create(c.name, c.size, nullptr, 0);
 
 		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_FLAGS, c.expected) << c.name;
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -119,7 +99,7 @@ TEST_F(DebugTest, EnvironmentAddsToTheFlagsUnlessSlabsGrow)
 		return;
 	}
 	/* 12 objects of 5456 bytes fill 64 KiB; with red zones 11 do. */
-	test_cache small(64, SLAB_NO_MERGE), large(5456, SLAB_NO_MERGE), traced(64, SLAB_FAILSLAB);
+	test_cache small(64), large(5456), traced(64, SLAB_FAILSLAB);
 
 	EXPECT_EQ(stats_of(small).flags & SLAB_DEBUG_FLAGS, all_debug_flags);
 	EXPECT_EQ(stats_of(large).flags & SLAB_DEBUG_FLAGS,
@@ -146,7 +126,7 @@ TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
 		return;
 	}
 	for (std::uint64_t flags : {std::uint64_t{0}, all_debug_flags}) {
-		test_cache cache(100, flags | SLAB_NO_MERGE);
+		test_cache cache(100, flags);
 		const unsigned room = stats_of(cache).objects_per_slab;
 		std::vector<void *> objs = alloc_many(cache, 2 * room);
 		const std::vector<std::ptrdiff_t> order = order_of(objs);
@@ -185,7 +165,7 @@ TEST_F(DebugTest, RandomOrderIsAnotherOneInEachProcess)
 		EXPECT_NE(order_line(first.output), order_line(second.output));
 		return;
 	}
-	test_cache cache(100, SLAB_NO_MERGE);
+	test_cache cache(100);
 	const std::vector<void *> objs = alloc_many(cache, 30);
 
 	std::cout << "order:";
@@ -216,7 +196,7 @@ TEST_F(DebugTest, ZeroAtAllocationIsForEveryCacheWithoutConstructor)
 		return;
 	}
 	for (std::uint64_t flags : all_layouts()) {
-		test_cache cache(100, flags | SLAB_NO_MERGE);
+		test_cache cache(100, flags);
 
 		for (int round = 0; round < 3; round++) {
 			std::vector<void *> objs = alloc_many(cache, 700);
@@ -246,7 +226,7 @@ TEST_F(DebugTest, ZeroAtFreeLeavesNothingBehind)
 		return;
 	}
 	for (std::uint64_t flags : all_layouts()) {
-		test_cache cache(100, flags | SLAB_NO_MERGE);
+		test_cache cache(100, flags);
 		std::vector<void *> objs = alloc_many(cache, 100);
 		void *kept = slab_alloc(cache);
 
@@ -327,7 +307,7 @@ TEST_F(DebugTest, TracingPrintsEveryAllocationAndFree)
 		return;
 	}
 	struct slab_cache *traced = slab_cache_create("traced", 64, nullptr, 0);
-	test_cache other(64, SLAB_NO_MERGE);
+	test_cache other(64);
 	void *one = slab_alloc(traced), *two = slab_alloc(traced);
 
 	slab_free(other, slab_alloc(other));

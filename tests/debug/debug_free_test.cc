@@ -263,7 +263,7 @@ TEST_F(DebugTest, ObjectOfASlabThatWentBackIsReported)
 TEST_F(DebugTest, ObjectOfAnotherCacheIsReported)
 {
 	for (std::uint64_t owners : {std::uint64_t{0}, all_debug_flags}) {
-		test_cache owner(64, SLAB_NO_MERGE | owners);
+		test_cache owner(64, owners);
 		test_cache wrong(64, all_debug_flags);
 		char *obj = hidden(slab_alloc(owner));
 

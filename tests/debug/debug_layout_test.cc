@@ -37,7 +37,7 @@ void expect_usable(std::size_t size, std::size_t align, std::uint64_t flags)
 	struct slab_cache_args args = {};
 
 	args.align = align;
-	struct slab_cache *cache = slab_cache_create("layout", size, &args, flags | SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("layout", size, &args, flags);
 	ASSERT_NE(cache, nullptr) << errno;
 	std::vector<void *> objs = alloc_many(cache, 3);
 	for (std::size_t i = 0; i < objs.size(); i++) {
@@ -82,7 +82,7 @@ TEST_F(DebugTest, AllObjectsOfASlabAreApart)
 {
 	for (std::size_t size : {5, 64, 200, 4096})
 		for (std::uint64_t flags : all_layouts()) {
-			test_cache cache(size, flags | SLAB_NO_MERGE);
+			test_cache cache(size, flags);
 			std::vector<void *> objs = alloc_many(cache, 1000);
 
 			ASSERT_TRUE(all_distinct(objs));
@@ -159,7 +159,7 @@ TEST_F(DebugTest, FreedObjectsAreUsedAgainLate)
 TEST_F(DebugTest, ZeroedObjectsAreZero)
 {
 	for (std::uint64_t flags : all_layouts()) {
-		test_cache cache(100, flags | SLAB_NO_MERGE), zero(100, flags | SLAB_ZERO);
+		test_cache cache(100, flags), zero(100, flags | SLAB_ZERO);
 		void *objs[4] = {slab_zalloc(cache), slab_alloc(zero), slab_alloc_node(zero, 0),
 				 nullptr};
 
@@ -306,7 +306,7 @@ TEST_F(DebugTest, AlignedMemoryIsAlignedWithDebugFlags)
 TEST_F(DebugTest, BulkDoesWhatSingleCallsDo)
 {
 	for (std::uint64_t flags : all_layouts()) {
-		test_cache cache(100, flags | SLAB_NO_MERGE);
+		test_cache cache(100, flags);
 		std::vector<void *> objs(1000);
 
 		ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 500, objs.data()), 500u);
@@ -365,18 +365,6 @@ TEST_F(DebugTest, ShrinkingGivesEmptyDebugSlabsBack)
 	slab_free(cache, kept);
 	EXPECT_EQ(slab_cache_shrink(cache), 1);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
-}
-
-TEST_F(DebugTest, CachesWithDebugFlagsAreNeverMerged)
-{
-	for (std::uint64_t letter : {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON,
-				     SLAB_STORE_USER, SLAB_TRACE, SLAB_FAILSLAB}) {
-		test_cache plain(48, SLAB_MERGE), one(48, SLAB_MERGE | letter),
-			other(48, SLAB_MERGE | letter);
-		const std::set<struct slab_cache *> all = {plain, one, other};
-
-		EXPECT_EQ(all.size(), 3u) << letter;
-	}
 }
 
 } /* namespace */

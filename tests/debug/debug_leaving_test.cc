@@ -111,8 +111,7 @@ TEST_F(LeavingTest, SwitchingTheDebugFlagsOffFindsThem)
 
 TEST_F(LeavingTest, DestructionFindsThem)
 {
-	struct slab_cache *cache =
-		slab_cache_create("leaving", 64, nullptr, all_debug_flags | SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("leaving", 64, nullptr, all_debug_flags);
 	char *obj = hidden(slab_alloc(cache));
 
 	slab_free(cache, obj);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug flags that change in caches of each kind (with constructor, merged, of
- * a size class), under objects of other threads and in a child; and what is
+ * Debug flags that change in caches of each kind (with constructor, of a size class), under objects of other threads and in a child; and what is
  * refused.
  */
 #include <cerrno>
@@ -76,52 +75,6 @@ TEST_F(SwitchTest, ConstructedObjectsStayConstructed)
 	}
 	EXPECT_EQ(counts.live, 0);
 	EXPECT_FALSE(counts.bad);
-}
-
-TEST_F(SwitchTest, AllNamesOfAMergedCacheChangeTogether)
-{
-	test_cache one(41, SLAB_MERGE), other(47, SLAB_MERGE);
-
-	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
-	allocate(one, 100);
-	set(other, all_debug_flags);
-	EXPECT_EQ(stats_of(one).flags & SLAB_DEBUG_FLAGS, all_debug_flags);
-	allocate(one, 100);
-	expect_intact(one);
-	free_all(one);
-	set(one, 0);
-}
-
-TEST_F(SwitchTest, CachesWithDebugFlagsAreNotMergedWith)
-{
-	test_cache one(41, SLAB_MERGE);
-
-	set(one, all_debug_flags);
-	test_cache other(47, SLAB_MERGE);
-	EXPECT_NE(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
-	test_cache third(41, SLAB_POISON), fourth(41, SLAB_POISON);
-	EXPECT_NE(static_cast<struct slab_cache *>(third),
-		  static_cast<struct slab_cache *>(fourth));
-}
-
-/* Slabs that were made for the smaller objects must not serve for larger ones. */
-TEST_F(SwitchTest, SlabsFromBeforeAMergeDoNotServeAfterIt)
-{
-	test_cache one(41, SLAB_MERGE);
-	void *obj;
-
-	set(one, all_debug_flags);
-	obj = slab_alloc(one);
-	set(one, 0);
-	test_cache other(47, SLAB_MERGE);
-	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
-	set(one, all_debug_flags);
-	ASSERT_EQ(slab_cache_size(other), 47u);
-	allocate(other, 100);
-	EXPECT_NE(slab_of(objs_[0]), slab_of(obj));
-	EXPECT_EQ(slab_cache_validate(other), 0);
-	free_many(other, objs_);
-	slab_free(one, obj);
 }
 
 TEST_F(SwitchTest, SizeClassesChangeLikeOthers)
@@ -220,7 +173,7 @@ TEST_F(SwitchTest, OtherFlagsAreRefused)
 	test_cache cache(object_size, SLAB_RED_ZONE);
 
 	for (std::uint64_t flag :
-	     {SLAB_NO_MERGE, SLAB_ZERO, SLAB_HWCACHE_ALIGN, UINT64_C(1) << 6, UINT64_C(1) << 63}) {
+	     {SLAB_ZERO, SLAB_HWCACHE_ALIGN, UINT64_C(1) << 6, UINT64_C(1) << 63}) {
 		errno = 0;
 		EXPECT_EQ(slab_cache_debug(cache, flag | SLAB_POISON), -EINVAL);
 		EXPECT_EQ(errno, EINVAL);
@@ -230,7 +183,7 @@ TEST_F(SwitchTest, OtherFlagsAreRefused)
 
 TEST_F(SwitchTest, NoCacheAndADestroyedCacheAreRefused)
 {
-	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, 0);
 
 	ASSERT_EQ(slab_cache_destroy(cache), 0);
 	EXPECT_EQ(slab_cache_debug(cache, all_debug_flags), -EINVAL);

@@ -191,8 +191,7 @@ TEST_F(SwitchTest, LegacySlabsAreCountedAndNotAllocatedFrom)
 /* None of its objects is free then, so the slab and the cache stay. */
 TEST_F(SwitchTest, ADamagedMapOfALegacySlabIsReportedOnce)
 {
-	struct slab_cache *cache =
-		slab_cache_create("damaged", object_size, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("damaged", object_size, nullptr, 0);
 
 	expected_reports_ = 2; /* and of the objects that remain */
 	allocate(cache, 10);

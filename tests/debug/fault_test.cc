@@ -267,7 +267,7 @@ TEST_F(FaultTest, AFixedUpFaultIsNotPassedOn)
 	GTEST_SKIP() << "no fix-ups on this machine";
 #endif
 	EXPECT_FINE(IN_CHILD(handle_by(SIGSEGV, see_and_leave), {
-		struct slab_cache *cache = slab_cache_create("fault", 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("fault", 64, nullptr, 0);
 		report_capture reports;
 
 		slab_free(cache, address(8));

@@ -44,7 +44,7 @@ TEST_F(GuardTest, MemoryThatIsLockedIsNotTakenForMemoryThatWasReturned)
 		std::memset(obj, 'x', object_size);
 		return fails && mlock(locked, page) == 0 ? ENOMEM : 0;
 	};
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 
 	/* The object that is no sampled one because of the failure is there already. */
 	void *other = slab_alloc(cache);

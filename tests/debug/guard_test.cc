@@ -48,7 +48,7 @@ TEST_F(GuardTest, ObjectsOfAnySizeAreWholeAndAligned)
 			struct slab_cache_args args = {};
 
 			args.align = align;
-			test_cache cache(size, SLAB_NO_MERGE, &args);
+			test_cache cache(size, 0, &args);
 
 			sample_every(cache, 1);
 			for (int i = 0; i < 4; i++) {
@@ -105,7 +105,7 @@ TEST_F(GuardTest, ObjectsAreConstructedAndDestroyed)
 	};
 	args.dtor = [](void *obj, void *) { destroyed += intact(obj, object_size, 42); };
 	constructed = destroyed = 0;
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 
 	sample_every(cache, 1);
 	for (unsigned i = 1; i <= 10; i++) {
@@ -124,7 +124,7 @@ TEST_F(GuardTest, AnObjectThatCannotBeConstructedIsNoObject)
 	struct slab_cache_args args = {};
 
 	args.ctor = [](void *, void *) { return 1; };
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 
 	sample_every(cache, 1);
 	errno = 0;
@@ -135,7 +135,7 @@ TEST_F(GuardTest, AnObjectThatCannotBeConstructedIsNoObject)
 
 TEST_F(GuardTest, ZeroedObjectsAreZero)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_ZERO);
+	test_cache cache(object_size, SLAB_ZERO);
 
 	sample_every(cache, 1);
 	for (int i = 0; i < 2000; i++) {
@@ -430,8 +430,8 @@ TEST_F(GuardTest, CachesComeAndGoWhileThereAreFewSlabs)
 			const std::string name = "comes-and-goes-" + std::to_string(t);
 
 			for (int i = 0; i < 50; i++) {
-				struct slab_cache *cache = slab_cache_create(
-					name.c_str(), 200 * (t + 1), nullptr, SLAB_NO_MERGE);
+				struct slab_cache *cache =
+					slab_cache_create(name.c_str(), 200 * (t + 1), nullptr, 0);
 
 				sample_every(cache, 1);
 				for (int j = 0; j < 20; j++)

@@ -133,7 +133,7 @@ TEST_F(KunitTest, test_kmalloc_redzone_access)
 
 TEST_F(KunitTest, test_leak_destroy)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	void *p = slab_alloc(cache);
 
 	EXPECT_EQ(cache.destroy(), -EBUSY);
@@ -177,7 +177,7 @@ struct slab_cache *create_with_rcu()
 	struct slab_cache_args args = {};
 
 	args.rcu = &urcu_bp_flavor;
-	return slab_cache_create("TestSlub_kfree_rcu", 64, &args, SLAB_NO_MERGE);
+	return slab_cache_create("TestSlub_kfree_rcu", 64, &args, 0);
 }
 
 TEST_F(KunitTest, test_kfree_rcu)

@@ -94,7 +94,7 @@ void expect_whole(struct slab_cache *cache, std::vector<void *> &objs)
 
 TEST_P(LateFreeTest, TheOtherObjectsStay)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	std::vector<void *> objs = alloc_many(cache, 500);
 
 	free_twice(cache, objs);
@@ -111,7 +111,7 @@ TEST_P(LateFreeTest, TheOtherObjectsStay)
 /* The last object of its slab: the slab goes with the first of the two. */
 TEST_P(LateFreeTest, NothingOfTheSlabStays)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	std::vector<void *> objs = alloc_many(cache, 2);
 
 	free_twice(cache, objs);
@@ -136,7 +136,7 @@ void use(struct slab_cache *cache)
 	slab_cache_validate(cache);
 	stats.struct_size = sizeof(stats);
 	slab_cache_stats(cache, &stats);
-	slab_cache_destroy(slab_cache_create("handler", 64, nullptr, SLAB_NO_MERGE));
+	slab_cache_destroy(slab_cache_create("handler", 64, nullptr, 0));
 }
 
 unsigned handled;
@@ -157,7 +157,7 @@ void use_in_handler(const struct slab_report *report, void *arg)
 
 TEST_P(LateFreeTest, IsReportedWithoutALock)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	std::vector<void *> objs = alloc_many(cache, 500);
 
 	handled = 0;
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, LateFreeTest,
 /* Only an earlier object at this address can have got into the array. */
 TEST_F(DebugTest, AnObjectOfADebugSlabStaysInUseWhenAnArrayHasItsAddress)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	struct slab_cache *c = cache;
 
 	slab_free(cache, slab_alloc(cache)); /* now the array takes objects */

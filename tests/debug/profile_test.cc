@@ -42,7 +42,7 @@ TEST_F(ProfileTest, SamplesOfAnySizeAreWholeAndAligned)
 			struct slab_cache_args args = {};
 
 			args.align = align;
-			test_cache cache(size, SLAB_NO_MERGE, &args);
+			test_cache cache(size, 0, &args);
 			std::vector<void *> objs = alloc_many(cache, 5);
 
 			EXPECT_TRUE(all_distinct(objs));
@@ -92,7 +92,7 @@ TEST_F(ProfileTest, SamplesAreConstructedAndDestroyed)
 	};
 	args.dtor = [](void *obj, void *) { living -= intact(obj, object_size, 42); };
 	{
-		test_cache cache(object_size, SLAB_NO_MERGE, &args);
+		test_cache cache(object_size, 0, &args);
 
 		profile_every(every_one);
 		for (void *obj : alloc_many(cache, 100)) {
@@ -106,7 +106,7 @@ TEST_F(ProfileTest, SamplesAreConstructedAndDestroyed)
 
 TEST_F(ProfileTest, SamplesAreZeroWhereTheCacheSaysSo)
 {
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_ZERO);
+	test_cache cache(object_size, SLAB_ZERO);
 
 	profile_every(every_one);
 	for (int i = 0; i < 3; i++) {
@@ -310,7 +310,7 @@ TEST_F(ProfileTest, DebugFlagsStayWithTheOtherObjects)
 	constexpr std::size_t period = 4 * object_size;
 
 	for (std::uint64_t flags : all_layouts()) {
-		test_cache cache(object_size, SLAB_NO_MERGE | flags);
+		test_cache cache(object_size, flags);
 
 		profile_every(period);
 		const std::vector<void *> objs = alloc_many(cache, 200);
@@ -362,7 +362,7 @@ TEST_F(ProfileTest, WithoutMemoryForASampleTheObjectIsAnOrdinaryOne)
 	struct slab_cache_args args = {};
 
 	args.limit = UINT64_C(1) << slab_least_shift();
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objs = {slab_alloc(cache)}; /* its slab fills the limit */
 	const std::uint64_t missed = heap_profile.missed;
 

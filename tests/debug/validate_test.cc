@@ -42,7 +42,7 @@ std::vector<void *> make_partial(struct slab_cache *cache, std::vector<void *> &
 /* A cache that keeps the free objects of a damaged slab, so that it cannot be destroyed. */
 struct slab_cache *create_lasting(const char *name)
 {
-	return slab_cache_create(name, 64, nullptr, SLAB_NO_MERGE);
+	return slab_cache_create(name, 64, nullptr, 0);
 }
 
 /* What a stray write may do: an object in use is marked as free. */
@@ -113,7 +113,7 @@ TEST_F(DebugTest, ASlabWithADamagedMapIsNeverAllocatedFrom)
 /* The second free of an object is found at the latest when the array is drained. */
 TEST_F(DebugTest, AnObjectThatIsTwiceInAnArrayIsReported)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	std::vector<void *> objs = alloc_many(cache, 3);
 
 	slab_free(cache, hidden(objs[0]));
@@ -136,7 +136,7 @@ TEST_F(DebugTest, AnObjectThatIsTwiceInAnArrayIsReported)
 /* The fast path looks at the slab alone, not at the place of the object in it. */
 TEST_F(DebugTest, APointerIntoAnObjectThatIsInAnArrayIsReported)
 {
-	test_cache cache(64, SLAB_NO_MERGE);
+	test_cache cache(64);
 	char *obj = hidden(slab_alloc(cache));
 	void *inside = obj + 8;
 	struct slab_cache *c = cache;

@@ -149,8 +149,7 @@ void into_an_object(struct slab_cache *cache)
 
 void of_another_cache(struct slab_cache *cache)
 {
-	free_hidden(cache,
-		    slab_alloc(slab_cache_create("another", object_size, nullptr, SLAB_NO_MERGE)));
+	free_hidden(cache, slab_alloc(slab_cache_create("another", object_size, nullptr, 0)));
 }
 
 /* The free takes away what another part of the program has: nothing tells it from that part's
@@ -172,14 +171,6 @@ void to_a_destroyed_cache(struct slab_cache *cache)
 
 	slab_cache_destroy(gone);
 	free_hidden(gone, obj);
-}
-
-void of_a_merged_cache(struct slab_cache *)
-{
-	struct slab_cache *one = slab_cache_create("one", object_size, nullptr, SLAB_MERGE);
-	struct slab_cache *other = slab_cache_create("other", object_size, nullptr, SLAB_MERGE);
-
-	free_hidden(other, slab_alloc(one));
 }
 
 void of_a_slab_that_went(struct slab_cache *cache)
@@ -266,7 +257,6 @@ const row rows[] = {
 	{"pointer into an object", into_an_object, L, R, R, R, R},
 	{"object in use again", of_an_object_that_is_in_use_again, U, U, R, R, U},
 	{"object of another cache", of_another_cache, R, R, R, R, R},
-	{"object of a merged cache", of_a_merged_cache, U, U, U, U, U},
 	{"to a destroyed cache", to_a_destroyed_cache, R, R, R, R, R},
 	{"object whose slab went back", of_a_slab_that_went, R, R, R, R, R},
 	{"pointer to the stack", of_the_stack, A, R, R, R, A},
@@ -292,7 +282,7 @@ enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigne
 		captured = &reports;
 		static struct slab_cache_args args;
 		args.rcu = &urcu_bp_flavor;
-		static test_cache cache(object_size, SLAB_NO_MERGE | flags, &args);
+		static test_cache cache(object_size, flags, &args);
 
 		if (interval)
 			slab_cache_sample(cache, interval);
@@ -377,7 +367,7 @@ TEST_F(EachWrongFreeTest, TheEnvironmentHardensEveryCache)
 TEST_F(WrongFreeTest, CorrectFreesOfHardenedCachesAreNotReported)
 {
 	report_capture reports;
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_HARDEN_FREE);
+	test_cache cache(object_size, SLAB_HARDEN_FREE);
 	std::vector<std::thread> threads;
 
 	for (unsigned t = 0; t < 4; t++)
@@ -402,16 +392,6 @@ TEST_F(WrongFreeTest, CorrectFreesOfHardenedCachesAreNotReported)
 	EXPECT_EQ(reports.count(), 0u) << reports.text();
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
-}
-
-TEST_F(WrongFreeTest, HardenedCachesMergeAmongThemselves)
-{
-	test_cache hard(object_size, SLAB_MERGE | SLAB_HARDEN_FREE), soft(object_size, SLAB_MERGE),
-		hard_too(object_size, SLAB_MERGE | SLAB_HARDEN_FREE);
-	struct slab_cache *a = hard, *b = soft, *c = hard_too;
-
-	EXPECT_NE(a, b);
-	EXPECT_EQ(a, c);
 }
 
 } /* namespace */

@@ -21,12 +21,10 @@ namespace
 constexpr std::size_t caches_max = 6, objects_max = 400, bulk_max = 48;
 constexpr std::uint64_t constructed = 0x5ab0b1ec7c0de;
 
-/* A cache, by all names that it was created with. */
 struct cache {
 	struct slab_cache *cache;
 	std::size_t size;
 	std::size_t prefix; /* bytes that the constructor wrote and nobody else may */
-	unsigned names;
 	bool zero, may_fail;
 	blocks live;
 };
@@ -121,12 +119,11 @@ private:
 	void create()
 	{
 		static const std::uint64_t some[] = {
-			SLAB_MERGE,           SLAB_MERGE,      0,
-			SLAB_HWCACHE_ALIGN,   SLAB_APART,      SLAB_ZERO,
-			SLAB_RECLAIM_ACCOUNT, SLAB_HARDEN_FREE};
+			0,         SLAB_HWCACHE_ALIGN,   SLAB_APART,
+			SLAB_ZERO, SLAB_RECLAIM_ACCOUNT, SLAB_HARDEN_FREE};
 		const std::size_t size = some_size();
 		struct slab_cache_args args = some_args(size);
-		std::uint64_t flags = some[in_.below(8)];
+		std::uint64_t flags = some[in_.below(6)];
 		char name[16];
 
 		if (caches_.size() == caches_max)
@@ -142,7 +139,6 @@ private:
 		*made = {slab_cache_create(name, size, &args, flags),
 			 size,
 			 args.ctor ? sizeof(constructed) : 0,
-			 1,
 			 (flags & SLAB_ZERO) != 0,
 			 args.limit != 0,
 			 {}};
@@ -153,21 +149,6 @@ private:
 			return;
 		}
 		FUZZ_CHECK(!slab_create_error());
-		add(std::move(made));
-	}
-
-	/* A cache that was merged is one that is known. */
-	void add(std::unique_ptr<cache> made)
-	{
-		for (auto &c : caches_) {
-			if (c->cache != made->cache)
-				continue;
-			c->names++;
-			c->may_fail |= made->may_fail;
-			/* The smaller of the sizes is what all users of the cache may use. */
-			c->size = std::min(c->size, made->size);
-			return;
-		}
 		caches_.push_back(std::move(made));
 	}
 
@@ -175,11 +156,6 @@ private:
 	{
 		cache &c = *caches_[i];
 
-		if (c.names > 1) {
-			c.names--;
-			FUZZ_CHECK(slab_cache_destroy(c.cache) == 0);
-			return;
-		}
 		while (c.live.size())
 			release(c, c.live.size() - 1);
 		FUZZ_CHECK(slab_cache_validate(c.cache) == 0);
@@ -190,7 +166,7 @@ private:
 	/* With objects in use it is refused, and the cache stays as it is. */
 	void remove_too_early(cache &c)
 	{
-		if (c.names > 1 || !c.live.size())
+		if (!c.live.size())
 			return;
 		leaks_expected = true;
 		FUZZ_CHECK(slab_cache_destroy(c.cache) == -EBUSY);
@@ -316,7 +292,6 @@ private:
 		FUZZ_CHECK(slab_cache_stats(c.cache, &stats) == 0);
 		FUZZ_CHECK(stats.objects == c.live.size());
 		FUZZ_CHECK(stats.total_objects >= stats.objects);
-		FUZZ_CHECK(stats.merged == c.names - 1);
 		c.live.check_all();
 	}
 

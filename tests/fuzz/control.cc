@@ -105,7 +105,7 @@ void create_caches()
 	static const char *const names[] = {"entry", "pblock"};
 
 	for (int i = 0; i < 2; i++) {
-		caches[i] = slab_cache_create(names[i], object_size, nullptr, SLAB_NO_MERGE);
+		caches[i] = slab_cache_create(names[i], object_size, nullptr, 0);
 		FUZZ_CHECK(caches[i]);
 	}
 }

@@ -102,7 +102,7 @@ void read_environment(std::string rest)
 			exact(line.substr(std::min(equals + 1, line.size())));
 	}
 	check_complaints(slab_options_parse(&o, &texts, look_up, complain), 40);
-	FUZZ_CHECK(o.engine <= SLAB_ENGINE_MUTEX && o.merge <= 1 && o.debug_abort <= 1);
+	FUZZ_CHECK(o.engine <= SLAB_ENGINE_MUTEX && o.debug_abort <= 1);
 	FUZZ_CHECK(o.fake_nodes <= SLAB_FAKE_NODES_MAX && o.control <= SLAB_CONTROL_ON);
 	FUZZ_CHECK(o.control_signal >= 0 && o.control_signal <= 64);
 	FUZZ_CHECK(o.huge <= SLAB_HUGE_NEVER && o.decay_ms >= -1);

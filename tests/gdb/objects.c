@@ -41,7 +41,7 @@ static void stay_on_this_cpu(void)
 static void fill_magazine(void)
 {
 	const struct slab_cache_args args = {.reserve = 10};
-	struct slab_cache *cache = slab_cache_create("held", 64, &args, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("held", 64, &args, 0);
 	const struct depot *depot = &cache->node[0].depot;
 	void *obj[1100];
 
@@ -59,9 +59,9 @@ int main(void)
 {
 	stay_on_this_cpu();
 
-	struct slab_cache *plain = slab_cache_create("plain", 64, NULL, SLAB_NO_MERGE);
+	struct slab_cache *plain = slab_cache_create("plain", 64, NULL, 0);
 	struct slab_cache *entry = slab_cache_create("entry", 64, NULL, SLAB_DEBUG_DEFAULT);
-	struct slab_cache *old = slab_cache_create("old", 64, NULL, SLAB_NO_MERGE);
+	struct slab_cache *old = slab_cache_create("old", 64, NULL, 0);
 
 	allocated = slab_alloc(plain);
 	freed = slab_alloc(plain);

@@ -33,7 +33,7 @@ TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
 	for (unsigned i = 0; i < n; i++) {
 		const std::string name = "many-" + std::to_string(i);
 
-		caches.push_back(slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE));
+		caches.push_back(slab_cache_create(name.c_str(), 64, nullptr, 0));
 		held.push_back(alloc_many(caches[i], i + 1));
 	}
 
@@ -95,7 +95,7 @@ public:
 private:
 	static struct slab_cache *create(unsigned i)
 	{
-		return slab_cache_create(name(i).c_str(), 64, nullptr, SLAB_NO_MERGE);
+		return slab_cache_create(name(i).c_str(), 64, nullptr, 0);
 	}
 
 	std::vector<struct slab_cache *> caches_;
@@ -163,7 +163,7 @@ struct queue_of_caches {
 
 	static struct slab_cache *create(const std::string &name)
 	{
-		return slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
+		return slab_cache_create(name.c_str(), 64, nullptr, 0);
 	}
 
 	bool renew_first()

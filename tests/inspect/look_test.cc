@@ -89,7 +89,7 @@ protected:
 			thread.join();
 	}
 
-	test_cache cache_{64, SLAB_NO_MERGE}, tracked_{100, SLAB_STORE_USER | SLAB_NO_MERGE};
+	test_cache cache_{64}, tracked_{100, SLAB_STORE_USER};
 
 private:
 	void allocate(unsigned seed)
@@ -121,8 +121,7 @@ private:
 
 		while (!stop_) {
 			args.reserve = 1 + random() % 3000;
-			struct slab_cache *cache =
-				slab_cache_create(name.c_str(), 32, &args, SLAB_NO_MERGE);
+			struct slab_cache *cache = slab_cache_create(name.c_str(), 32, &args, 0);
 
 			EXPECT_EQ(slab_cache_destroy(cache), 0); /* NULL: it failed on purpose */
 		}

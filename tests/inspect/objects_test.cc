@@ -76,7 +76,7 @@ TEST(ObjectsTest, AReserveIsNotAllocated)
 	struct slab_cache_args args = {};
 
 	args.reserve = 37;
-	test_cache cache(64, SLAB_NO_MERGE, &args);
+	test_cache cache(64, 0, &args);
 
 	EXPECT_EQ(count_state(cache.name(), "r"), 37u);
 	EXPECT_EQ(count_state(cache.name(), "a"), 0u);

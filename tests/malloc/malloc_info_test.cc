@@ -82,7 +82,7 @@ TEST(MallocInfo, IsXml)
 
 TEST(MallocInfo, EscapesNames)
 {
-	struct slab_cache *cache = slab_cache_create("a<b>&\"c'", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("a<b>&\"c'", 64, nullptr, 0);
 	char *text = nullptr;
 	std::size_t size = 0;
 	FILE *file = open_memstream(&text, &size);

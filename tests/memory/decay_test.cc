@@ -333,7 +333,7 @@ TEST(DecayTest, ConstructedObjectsStayConstructed)
 		return 0;
 	};
 	args.dtor = [](void *obj, void *) { destroyed += intact(obj, object_size, 42); };
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	objects live, all;
 
 	one_order(cache);
@@ -373,7 +373,7 @@ TEST(DecayTest, TypeSafeSlabsGoAfterAGracePeriodAndInOnePiece)
 	struct slab_cache_args args = {};
 
 	args.rcu = &urcu_bp_flavor;
-	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_TYPESAFE_BY_RCU, &args);
+	test_cache cache(object_size, SLAB_TYPESAFE_BY_RCU, &args);
 
 	one_order(cache);
 	urcu_bp_flavor.read_lock();
@@ -400,7 +400,7 @@ TEST(DecayTest, ObjectsThatWaitForAGracePeriodKeepTheirContents)
 	struct slab_cache_args args = {};
 
 	args.rcu = &urcu_bp_flavor;
-	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	test_cache cache(object_size, 0, &args);
 	const objects objs = allocate(cache, 2000);
 
 	urcu_bp_flavor.read_lock();

@@ -70,7 +70,7 @@ TEST_F(GrowthReview, ReleasesThoseOfManyCachesAfterSomeReviews)
 	std::vector<std::unique_ptr<test_cache>> unused;
 
 	for (unsigned i = 0; i < caches; i++) {
-		unused.push_back(std::make_unique<test_cache>(512, SLAB_NO_MERGE));
+		unused.push_back(std::make_unique<test_cache>(512));
 		slab_free(*unused.back(), slab_alloc(*unused.back()));
 	}
 	for (unsigned i = 0; i < reviews; i++)
@@ -113,7 +113,7 @@ TEST(GrowthReviewTest, CallsNoDestructor)
 
 	args.ctor = [](void *, void *) { return 0; };
 	args.dtor = [](void *, void *) { destroyed++; };
-	struct slab_cache *cache = slab_cache_create("destructed", 512, &args, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("destructed", 512, &args, 0);
 
 	free_many(cache, alloc_many(cache, 100));
 	for (int i = 0; i < 3; i++)

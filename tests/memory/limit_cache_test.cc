@@ -74,7 +74,7 @@ TEST_F(LimitTest, ItIsAnArgumentOfCreation)
 	struct slab_cache_args args = {};
 
 	args.limit = 1 << 20;
-	test_cache cache(1000, SLAB_NO_MERGE, &args);
+	test_cache cache(1000, 0, &args);
 	const std::vector<void *> objects = allocate_all(cache);
 
 	EXPECT_EQ(objects.size(), room_within(cache, args.limit));
@@ -111,21 +111,6 @@ TEST_F(LimitTest, LessThanASlabIsNoLimitLater)
 		args.limit = least;
 		test_cache same(size, 0, &args);
 	}
-}
-
-TEST_F(LimitTest, CachesWithALimitAreNotMerged)
-{
-	struct slab_cache_args args = {};
-	test_cache plain(1000, 0);
-
-	args.limit = 1 << 20;
-	test_cache limited(1000, 0, &args);
-	test_cache later(1000, 0);
-
-	EXPECT_NE(static_cast<struct slab_cache *>(limited),
-		  static_cast<struct slab_cache *>(plain));
-	EXPECT_NE(static_cast<struct slab_cache *>(later),
-		  static_cast<struct slab_cache *>(limited));
 }
 
 TEST_F(LimitTest, BelowWhatIsInUseItOnlyStopsGrowth)
@@ -216,7 +201,7 @@ TEST_F(LimitTest, OneSlabServesWithDebugFlagsToo)
 		struct slab_cache_args args = {};
 
 		args.limit = slab_bytes_of(test_cache(size));
-		test_cache cache(size, SLAB_NO_MERGE, &args);
+		test_cache cache(size, 0, &args);
 		ASSERT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE | SLAB_POISON), 0);
 		void *obj = slab_alloc(cache);
 		EXPECT_NE(obj, nullptr) << size;

@@ -72,7 +72,7 @@ TEST_F(LimitTest, AllOfTheProcessesCanBeUsedAndNothingBeyond)
 
 TEST_F(LimitTest, SlabsWithDebugFlagsAreTheProcessesToo)
 {
-	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE | SLAB_STORE_USER);
+	test_cache cache(1000, SLAB_RED_ZONE | SLAB_STORE_USER);
 	process_limit limit(mib);
 	const std::vector<void *> objects = allocate_all(cache);
 
@@ -199,7 +199,7 @@ TEST_F(LimitTest, ShrinkingInPlaceIsAllowedAboveIt)
 class giving_cache
 {
 public:
-	giving_cache() : cache_(512, SLAB_NO_MERGE, &args())
+	giving_cache() : cache_(512, 0, &args())
 	{
 		slab_cache_shrink(cache_);
 		objects_ = alloc_many(cache_, 1000);

@@ -287,7 +287,7 @@ TEST(PurgeTest, NoLockIsHeldWhereFreeSlabsKeepNoMemory)
 	if (!in_environment({"SLAB_DECAY_MS=0"}))
 		return;
 	for (const bool debugs : {false, true}) {
-		test_cache cache(object_size, SLAB_NO_MERGE | (debugs ? SLAB_POISON : 0));
+		test_cache cache(object_size, debugs ? SLAB_POISON : 0);
 		struct slab_cache *c = cache;
 		bool called = false, free = false;
 		std::string child = "no fork";

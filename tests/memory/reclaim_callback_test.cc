@@ -53,8 +53,7 @@ TEST(ReclaimTest, NoLockIsHeld)
 				  struct slab_cache *other;
 
 				  slab_set_limit(0);
-				  other = slab_cache_create("of-a-callback", 300, nullptr,
-							    SLAB_NO_MERGE);
+				  other = slab_cache_create("of-a-callback", 300, nullptr, 0);
 				  ASSERT_NE(other, nullptr);
 				  slab_free(other, slab_alloc(other));
 				  for (struct slab_cache *each : {old.cache, other}) {

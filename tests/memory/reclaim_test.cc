@@ -32,17 +32,6 @@ TEST(ReclaimTest, TheFlagIsSet)
 	EXPECT_TRUE(stats_of(holder.cache).flags & SLAB_RECLAIM_ACCOUNT);
 }
 
-TEST(ReclaimTest, CachesWithReclaimAreNotMerged)
-{
-	test_cache plain(1000, 0), accounted(1000, SLAB_RECLAIM_ACCOUNT);
-	holder holder(0);
-	test_cache later(1000, SLAB_RECLAIM_ACCOUNT);
-
-	EXPECT_NE(holder.cache, static_cast<struct slab_cache *>(plain));
-	EXPECT_NE(holder.cache, static_cast<struct slab_cache *>(accounted));
-	EXPECT_NE(holder.cache, static_cast<struct slab_cache *>(later));
-}
-
 TEST(ReclaimTest, AtItsLimitACacheReclaimsAndNoOther)
 {
 	holder cache(0, mib), other(1000);

@@ -181,7 +181,7 @@ TEST_F(StackDepthTest, AtALimit)
 
 	args.reserve = 100;
 	args.reclaim = reclaim;
-	struct slab_cache *cache = slab_cache_create("limited", size, &args, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("limited", size, &args, 0);
 
 	ASSERT_NE(cache, nullptr);
 	expect_within(basic_limit, [&] {
@@ -201,7 +201,7 @@ TEST_F(StackDepthTest, AtALimit)
 /* Objects are moved between CPUs' slabs, lists and the page layer; also with debug flags. */
 TEST_F(StackDepthTest, OfCachesWithAndWithoutDebugFlags)
 {
-	struct slab_cache *cache = slab_cache_create("depth", size, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("depth", size, nullptr, 0);
 
 	ASSERT_NE(cache, nullptr);
 	for (const std::uint64_t flags :
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
 		function{"CreateAndDestroy",
 			 [](struct slab_cache *) {
 				 struct slab_cache *other =
-					 slab_cache_create("other", size, nullptr, SLAB_NO_MERGE);
+					 slab_cache_create("other", size, nullptr, 0);
 
 				 slab_free(other, slab_alloc(other));
 				 EXPECT_EQ(slab_cache_destroy(other), 0);
@@ -290,7 +290,7 @@ TEST_P(StackDepthOfTest, Is8KiBAtMost)
 {
 	if (under_asan || under_tsan || under_gcov)
 		GTEST_SKIP() << "instrumented frames are larger";
-	struct slab_cache *cache = slab_cache_create("depth", size, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("depth", size, nullptr, 0);
 	blocks made(count);
 
 	ASSERT_NE(cache, nullptr);

@@ -86,7 +86,7 @@ protected:
 		return true;
 	}
 
-	struct slab_cache *cache_ = slab_cache_create("entry", object_size, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache_ = slab_cache_create("entry", object_size, nullptr, 0);
 	std::vector<void *> held_;
 };
 

@@ -68,7 +68,7 @@ bool leave_file_system(const char *empty)
 /* Many objects there and back on this CPU; all are distinct, and none is left. */
 bool caches_work()
 {
-	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, 0);
 	std::vector<void *> objects(5000);
 
 	if (!cache)
@@ -178,7 +178,7 @@ TEST(CpuIds, ObjectsFreedOnACpuBeyondWhatSysSaysAreNotLost)
 		cpu_set_possible(static_cast<unsigned>(allowed_cpus().back()));
 		pin(0);
 
-		struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, 0);
 
 		for (void *&object : objects)
 			object = slab_alloc(cache);

@@ -105,7 +105,7 @@ std::size_t bytes_per_cache(const struct slab_cache_args *args)
 	for (unsigned i = 0; i < caches; i++) {
 		const std::string name = "cache" + std::to_string(i);
 
-		made.push_back(slab_cache_create(name.c_str(), 64 + 8 * i, args, SLAB_NO_MERGE));
+		made.push_back(slab_cache_create(name.c_str(), 64 + 8 * i, args, 0));
 		if (!made.back())
 			throw std::bad_alloc();
 	}
@@ -156,7 +156,7 @@ TEST(Machine, ACacheWithAFlavourOf512PossibleCpusIsSmall)
 
 TEST(Machine, StatisticsOf512CpusAddUp)
 {
-	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, 0);
 	std::vector<void *> objects(1000);
 
 	for (void *&object : objects)
@@ -177,7 +177,7 @@ TEST(Machine, ACpuThatIsTakenAwayStrandsNothing)
 	if (cpus.size() < 2)
 		GTEST_SKIP() << "one CPU";
 
-	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, 0);
 	std::vector<void *> objects(5000);
 
 	std::thread([&] {

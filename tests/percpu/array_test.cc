@@ -211,7 +211,7 @@ TEST_F(ArrayTest, TheChildOfAForkAllocatesItsObjects)
 
 TEST(Array, ACacheIsDestroyedWhileItHoldsObjects)
 {
-	struct slab_cache *cache = slab_cache_create("held", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("held", 64, nullptr, 0);
 
 	slab_free(cache, slab_alloc(cache));
 	EXPECT_GT(arrays_objects(cache), 0u);

@@ -322,7 +322,7 @@ TEST_F(UnfencedTest, DebugFlagsTakeEffect)
 
 TEST_F(UnfencedTest, ADestructionReleasesWhatCpusHold)
 {
-	struct slab_cache *cache = slab_cache_create("unfenced", 8192, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("unfenced", 8192, nullptr, 0);
 
 	slab_free(cache, slab_alloc(cache));
 	unfenced([cache] { EXPECT_EQ(slab_cache_destroy(cache), 0); });
@@ -346,7 +346,7 @@ TEST(OneThreadTest, ShrinksUnderAFilterThatKillsOnMembarrier)
 		return;
 	if (!__libc_single_threaded)
 		GTEST_SKIP() << "a sanitizer has a thread";
-	struct slab_cache *cache = slab_cache_create("alone", 8192, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("alone", 8192, nullptr, 0);
 
 	slab_free(cache, slab_alloc(cache));
 	if (!answer_by(SYS_membarrier, SECCOMP_RET_KILL_PROCESS))

@@ -294,7 +294,7 @@ TEST_F(MagazineTest, ASecondFreeOfAnObjectInOneIsReportedByTheDrain)
 
 TEST(Magazine, ACacheIsDestroyedWhileTheyHoldObjects)
 {
-	struct slab_cache *cache = slab_cache_create("magazines", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("magazines", 64, nullptr, 0);
 
 	pin(0);
 	set_array_length(cache, length);

@@ -83,7 +83,7 @@ int main(void)
 	__rseq_offset = (char *)&area - (char *)__builtin_thread_pointer();
 	register_area();
 	require(strcmp(slab_engine(), "rseq") == 0, "the engine is not rseq");
-	cache = slab_cache_create("entry", 64, NULL, SLAB_NO_MERGE);
+	cache = slab_cache_create("entry", 64, NULL, 0);
 	require(cache != NULL, "no cache");
 	for (size_t i = 0; i < THREADS; i++)
 		require(pthread_create(&threads[i], NULL, work, (void *)i) == 0, "no thread");

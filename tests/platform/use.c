@@ -86,7 +86,7 @@ __attribute__((noinline)) void overflow(void);
 
 void overflow(void)
 {
-	struct slab_cache *victims = slab_cache_create("victim", 24, NULL, SLAB_NO_MERGE);
+	struct slab_cache *victims = slab_cache_create("victim", 24, NULL, 0);
 	char *object = slab_alloc(victims);
 
 	require(object != NULL, "an allocation failed");
@@ -106,7 +106,7 @@ static void stay(void)
 
 int main(int argc, char **argv)
 {
-	cache = slab_cache_create("entry", 64, NULL, SLAB_NO_MERGE);
+	cache = slab_cache_create("entry", 64, NULL, 0);
 	require(cache != NULL, "no cache");
 	if (argc > 1 && strcmp(argv[1], "stay") == 0) {
 		stay();

@@ -149,7 +149,7 @@ TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithItsFree)
 
 TEST_F(DebugTest, RcuFreeOfAnotherCachesObjectIsReported)
 {
-	test_cache cache(64, SLAB_NO_MERGE, with_rcu()), other(64);
+	test_cache cache(64, 0, with_rcu()), other(64);
 	void *obj = slab_alloc(other);
 
 	slab_free_rcu(cache, obj);
@@ -173,7 +173,7 @@ TEST_F(DebugTest, RcuFreeInACacheWithoutRcuIsReported)
 
 TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
 {
-	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	test_cache cache(64, 0, with_rcu());
 	char *obj = hidden(slab_alloc(cache));
 
 	slab_free_rcu(cache, obj + 8);
@@ -184,7 +184,7 @@ TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
 TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 {
 	const on_one_cpu here; /* whose array has it as its newest object */
-	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	test_cache cache(64, 0, with_rcu());
 	void *obj = slab_alloc(cache);
 
 	{
@@ -200,7 +200,7 @@ TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 
 TEST_F(DebugTest, RcuFreesAcrossASwitchOfDebugFlags)
 {
-	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	test_cache cache(64, 0, with_rcu());
 	void *objs[2000];
 
 	for (void *&obj : objs)

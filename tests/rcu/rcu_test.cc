@@ -364,7 +364,7 @@ TEST_P(RcuTest, BarrierWithinASectionIsRefused)
 
 TEST(Rcu, BarrierOfACacheWithoutRcuIsRefused)
 {
-	struct slab_cache *cache = slab_cache_create("plain", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("plain", 64, nullptr, 0);
 
 	EXPECT_EQ(slab_rcu_barrier(cache), -EINVAL);
 	EXPECT_EQ(slab_rcu_barrier(nullptr), -EINVAL);
@@ -375,18 +375,6 @@ TEST(Rcu, TypeSafetyNeedsAFlavour)
 {
 	EXPECT_EQ(slab_cache_create("entry", 64, nullptr, SLAB_TYPESAFE_BY_RCU), nullptr);
 	EXPECT_EQ(errno, EINVAL);
-}
-
-TEST_P(RcuTest, CachesWithAFlavourAreNotMerged)
-{
-	struct slab_cache *one = create(0, "one"), *two = create(0, "two");
-	struct slab_cache *plain = slab_cache_create("plain", object_size, nullptr, 0);
-
-	EXPECT_NE(one, two);
-	EXPECT_NE(plain, one);
-	EXPECT_NE(plain, two);
-	for (struct slab_cache *cache : {one, two, plain})
-		EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
 /* --- objects in the arrays of CPUs ----------------------------------------------------------- */

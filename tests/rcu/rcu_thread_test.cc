@@ -335,7 +335,7 @@ TEST(RcuQsbrTest, AThreadThatIsOnlineMayWait)
 	args.rcu = &flavor;
 	flavor.register_thread();
 	EXPECT_TRUE(flavor.read_ongoing());
-	struct slab_cache *cache = slab_cache_create("qsbr", 64, &args, SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("qsbr", 64, &args, 0);
 
 	slab_free_rcu(cache, slab_alloc(cache));
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);

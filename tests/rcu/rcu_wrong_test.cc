@@ -46,9 +46,7 @@ class RcuWrongFree : public DebugTest, public testing::WithParamInterface<kind>
 protected:
 	RcuWrongFree()
 		: args_(args_of(GetParam())),
-		  cache_(64, GetParam() == DEBUG_FLAGS ? SLAB_DEBUG_DEFAULT : SLAB_NO_MERGE,
-			 &args_),
-		  other_(64, SLAB_NO_MERGE)
+		  cache_(64, GetParam() == DEBUG_FLAGS ? SLAB_DEBUG_DEFAULT : 0, &args_), other_(64)
 	{
 		if (GetParam() == GUARDED)
 			slab_cache_sample(cache_, 1);

@@ -39,7 +39,7 @@ class arena
 {
 public:
 	explicit arena(unsigned length, const struct slab_cache_args *args = nullptr)
-		: owner_(object_size, SLAB_NO_MERGE, args), cache_(owner_)
+		: owner_(object_size, 0, args), cache_(owner_)
 	{
 		cache_->large = cache_->small;
 		cache_->min_partial = 1;
@@ -385,8 +385,7 @@ TEST(CoreScheduleTest, ConstructorsRunOnceForEachObject)
 			return 0;
 		};
 		args.dtor = [](void *obj, void *) { made.erase(obj); };
-		struct slab_cache *cache =
-			slab_cache_create("constructed", object_size, &args, SLAB_NO_MERGE);
+		struct slab_cache *cache = slab_cache_create("constructed", object_size, &args, 0);
 		const auto act = [&] {
 			std::vector<void *> objs;
 

@@ -100,7 +100,7 @@ static void use_in_child(struct slab_cache *cache)
 	const pid_t child = fork();
 
 	if (child == 0) {
-		struct slab_cache *own = slab_cache_create("child", 40, NULL, SLAB_NO_MERGE);
+		struct slab_cache *own = slab_cache_create("child", 40, NULL, 0);
 
 		use(cache);
 		slab_free(own, slab_alloc(own));
@@ -152,8 +152,8 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	confine();
-	cache = slab_cache_create("object", 100, NULL, SLAB_NO_MERGE);
-	other = slab_cache_create("other", 100, &args, SLAB_NO_MERGE);
+	cache = slab_cache_create("object", 100, NULL, 0);
+	other = slab_cache_create("other", 100, &args, 0);
 	if (!cache || !other)
 		return 1;
 	use(cache);

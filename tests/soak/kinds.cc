@@ -26,37 +26,35 @@ struct defined_object {
 	char bytes[184];
 };
 
-SLAB_DEFINE_CACHE(defined_object, struct defined_object, SLAB_NO_MERGE);
+SLAB_DEFINE_CACHE(defined_object, struct defined_object, 0);
 
 constexpr fresh ANY = fresh::ANYTHING, IDLE = fresh::IDLE, ZERO = fresh::ZERO;
 
 /* clang-format off */
 const struct kind kinds[] = {
-	/* name            way           least    most     flags               state wt  limit   res align ctor   rcu    sampled */
-	{"soak-16",        FROM_CACHE,   16,      16,      SLAB_NO_MERGE,      ANY,  6,  0,      0,  0,    false, false, false},
-	{"soak-64",        FROM_CACHE,   64,      64,      SLAB_NO_MERGE,      ANY,  8,  0,      0,  0,    false, false, false},
-	{"soak-240",       FROM_CACHE,   240,     240,     SLAB_NO_MERGE,      ANY,  6,  0,      0,  0,    false, false, false},
-	{"soak-712",       FROM_CACHE,   712,     712,     SLAB_NO_MERGE,      ANY,  4,  0,      0,  0,    false, false, false},
-	{"soak-2112",      FROM_CACHE,   2112,    2112,    SLAB_NO_MERGE,      ANY,  2,  0,      0,  0,    false, false, false},
-	{"soak-20000",     FROM_CACHE,   20000,   20000,   SLAB_NO_MERGE,      ANY,  1,  0,      0,  0,    false, false, false},
-	{"soak-merged-a",  FROM_CACHE,   88,      88,      SLAB_MERGE,         ANY,  3,  0,      0,  0,    false, false, false},
-	{"soak-merged-b",  FROM_CACHE,   88,      88,      SLAB_MERGE,         ANY,  3,  0,      0,  0,    false, false, false},
-	{"soak-ctor",      FROM_CACHE,   160,     160,     SLAB_NO_MERGE,      IDLE, 4,  0,      0,  0,    true,  false, false},
-	{"soak-typesafe",  FROM_CACHE,   200,     200,     SLAB_TYPESAFE_BY_RCU, IDLE, 3, 0,     0,  0,    true,  true,  false},
-	{"soak-rcu",       FREED_RCU,    136,     136,     0,                  ANY,  3,  0,      0,  0,    false, true,  false},
-	{"soak-debug",     FROM_CACHE,   100,     100,     SLAB_NO_MERGE | SLAB_DEBUG_DEFAULT, ANY, 1, 0, 0, 0, false, false, false},
-	{"soak-zero",      FROM_CACHE,   72,      72,      SLAB_NO_MERGE | SLAB_ZERO, ZERO, 3, 0, 0, 0,    false, false, false},
-	{"soak-hwcache",   FROM_CACHE,   40,      40,      SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN, ANY, 3, 0, 0, 0, false, false, false},
-	{"soak-aligned",   FROM_CACHE,   300,     300,     SLAB_NO_MERGE,      ANY,  2,  0,      0,  1024, false, false, false},
-	{"soak-harden",    FROM_CACHE,   56,      56,      SLAB_NO_MERGE | SLAB_HARDEN_FREE, ANY, 2, 0, 0, 0, false, false, false},
-	{"soak-limit",     FROM_CACHE,   304,     304,     SLAB_NO_MERGE,      ANY,  2,  524288, 0,  0,    false, false, false},
-	{"soak-reserve",   FROM_CACHE,   128,     128,     SLAB_NO_MERGE,      ANY,  2,  0,      48, 0,    false, false, false},
-	{"soak-apart",     FROM_CACHE,   168,     168,     SLAB_APART,         ANY,  3,  0,      0,  0,    false, false, false},
-	{"soak-sampled",   FROM_CACHE,   320,     320,     SLAB_NO_MERGE,      ANY,  1,  0,      0,  0,    false, false, true},
-	{"defined_object", FROM_DEFINED, 184,     184,     0,                  ANY,  3,  0,      0,  0,    false, false, false},
-	{"size-small",     BY_SIZE,      8,       1024,    0,                  ANY,  6,  0,      0,  0,    false, false, false},
-	{"size-medium",    BY_SIZE,      1025,    32768,   0,                  ANY,  2,  0,      0,  0,    false, false, false},
-	{"size-large",     BY_SIZE,      32769,   150000,  0,                  ANY,  1,  0,      0,  0,    false, false, false},
+	/* name           way            least    most     flags                 state wt  limit   res align ctor   rcu    sampled */
+	{"soak-16",        FROM_CACHE,    16,      16,      0,                    ANY,  6,  0,      0,  0,    false, false, false},
+	{"soak-64",        FROM_CACHE,    64,      64,      0,                    ANY,  8,  0,      0,  0,    false, false, false},
+	{"soak-240",       FROM_CACHE,    240,     240,     0,                    ANY,  6,  0,      0,  0,    false, false, false},
+	{"soak-712",       FROM_CACHE,    712,     712,     0,                    ANY,  4,  0,      0,  0,    false, false, false},
+	{"soak-2112",      FROM_CACHE,    2112,    2112,    0,                    ANY,  2,  0,      0,  0,    false, false, false},
+	{"soak-20000",     FROM_CACHE,    20000,   20000,   0,                    ANY,  1,  0,      0,  0,    false, false, false},
+	{"soak-ctor",      FROM_CACHE,    160,     160,     0,                    IDLE, 4,  0,      0,  0,    true,  false, false},
+	{"soak-typesafe",  FROM_CACHE,    200,     200,     SLAB_TYPESAFE_BY_RCU, IDLE, 3,  0,      0,  0,    true,  true,  false},
+	{"soak-rcu",       FREED_RCU,     136,     136,     0,                    ANY,  3,  0,      0,  0,    false, true,  false},
+	{"soak-debug",     FROM_CACHE,    100,     100,     SLAB_DEBUG_DEFAULT,   ANY,  1,  0,      0,  0,    false, false, false},
+	{"soak-zero",      FROM_CACHE,    72,      72,      SLAB_ZERO,            ZERO, 3,  0,      0,  0,    false, false, false},
+	{"soak-hwcache",   FROM_CACHE,    40,      40,      SLAB_HWCACHE_ALIGN,   ANY,  3,  0,      0,  0,    false, false, false},
+	{"soak-aligned",   FROM_CACHE,    300,     300,     0,                    ANY,  2,  0,      0,  1024, false, false, false},
+	{"soak-harden",    FROM_CACHE,    56,      56,      SLAB_HARDEN_FREE,     ANY,  2,  0,      0,  0,    false, false, false},
+	{"soak-limit",     FROM_CACHE,    304,     304,     0,                    ANY,  2,  524288, 0,  0,    false, false, false},
+	{"soak-reserve",   FROM_CACHE,    128,     128,     0,                    ANY,  2,  0,      48, 0,    false, false, false},
+	{"soak-apart",     FROM_CACHE,    168,     168,     SLAB_APART,           ANY,  3,  0,      0,  0,    false, false, false},
+	{"soak-sampled",   FROM_CACHE,    320,     320,     0,                    ANY,  1,  0,      0,  0,    false, false, true},
+	{"defined_object", FROM_DEFINED,  184,     184,     0,                    ANY,  3,  0,      0,  0,    false, false, false},
+	{"size-small",     BY_SIZE,       8,       1024,    0,                    ANY,  6,  0,      0,  0,    false, false, false},
+	{"size-medium",    BY_SIZE,       1025,    32768,   0,                    ANY,  2,  0,      0,  0,    false, false, false},
+	{"size-large",     BY_SIZE,       32769,   150000,  0,                    ANY,  1,  0,      0,  0,    false, false, false},
 };
 /* clang-format on */
 const unsigned kinds_count = sizeof(kinds) / sizeof(kinds[0]);

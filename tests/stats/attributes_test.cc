@@ -47,7 +47,7 @@ TEST(AttributesTest, NamesAreDistinctAndEnd)
 
 TEST(AttributesTest, EveryNameReadsWhatTheStatisticsSay)
 {
-	test_cache cache(712, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
+	test_cache cache(712, SLAB_HWCACHE_ALIGN);
 	const std::vector<void *> objects = allocate_all(cache, 1000);
 	const struct slab_stats s = stats_of(cache);
 
@@ -95,7 +95,7 @@ TEST(AttributesTest, EveryNameCanBeRead)
 
 TEST(AttributesTest, WrongNamesAndCachesAreErrors)
 {
-	struct slab_cache *gone = slab_cache_create("gone", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *gone = slab_cache_create("gone", 64, nullptr, 0);
 	test_cache cache(64);
 	std::uint64_t value = 7;
 
@@ -162,7 +162,7 @@ TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithDebugFlags)
 
 TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyEmptySlabs)
 {
-	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE);
+	test_cache cache(1000, SLAB_RED_ZONE);
 
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
 	EXPECT_EQ(run_in_child([&] { /* which ends, should this not */

@@ -83,7 +83,6 @@ TEST(StatsTest, PropertiesAreThoseOfTheCreation)
 	EXPECT_EQ(s.slab_size, 128u);
 	EXPECT_EQ(s.align, 64u);
 	EXPECT_EQ(s.has_ctor, 1u);
-	EXPECT_EQ(s.merged, 0u);
 	EXPECT_GT(s.objects_per_slab, 0u);
 }
 

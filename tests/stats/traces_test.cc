@@ -424,7 +424,7 @@ TEST_F(TracesTest, TheCallbackCanStopIt)
 TEST_F(TracesTest, BadArgumentsAreRefused)
 {
 	test_cache cache(64, SLAB_STORE_USER), plain(64);
-	struct slab_cache *destroyed = slab_cache_create("destroyed", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *destroyed = slab_cache_create("destroyed", 64, nullptr, 0);
 	const struct {
 		struct slab_cache *cache;
 		int kind, error;

@@ -65,17 +65,16 @@ static void use_caches(void)
 {
 	static void *kept[ENTRIES];
 
-	entry = create("entry", 712, SLAB_NO_MERGE);
-	pblock = create("pblock", 200, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
-	create("empty", 64, SLAB_NO_MERGE);
+	entry = create("entry", 712, 0);
+	pblock = create("pblock", 200, SLAB_HWCACHE_ALIGN);
+	create("empty", 64, 0);
 	for (int i = 0; i < ENTRIES; i++)
 		kept[i] = slab_alloc(entry);
 	for (int i = 0; i < ENTRIES; i += 2)
 		slab_free(entry, kept[i]);
 	for (int i = 0; i < PBLOCKS; i++)
 		kept[i] = slab_alloc(pblock);
-	kept[0] = slab_alloc(create("first", 480, SLAB_MERGE));
-	kept[1] = slab_alloc(create("second", 480, SLAB_MERGE));
+	kept[0] = slab_alloc(create("first", 480, 0));
 }
 
 /* Tasks */
@@ -254,7 +253,7 @@ static void run_child(void)
 {
 	int before = has_socket();
 
-	create("of_the_child", 100, SLAB_NO_MERGE);
+	create("of_the_child", 100, 0);
 	printf("child %d before %d after %d\n", getpid(), before, has_socket());
 	fflush(stdout);
 	wait_for_end();

@@ -109,7 +109,7 @@ template <typename T> void shuffle(std::vector<T> &items, unsigned seed = 1)
 class test_cache
 {
 public:
-	explicit test_cache(std::size_t size, std::uint64_t flags = SLAB_NO_MERGE,
+	explicit test_cache(std::size_t size, std::uint64_t flags = 0,
 			    const struct slab_cache_args *args = nullptr)
 	{
 		static unsigned number;
@@ -197,25 +197,6 @@ inline struct slab_process_stats process_stats()
 	stats.struct_size = sizeof(stats);
 	EXPECT_EQ(slab_process_stats(&stats), 0);
 	return stats;
-}
-
-/* Every name of a cache: its own and its aliases'. */
-inline std::vector<std::string> names_of(struct slab_cache *cache)
-{
-	const char *aliases[SLAB_STATS_MAX_ALIASES];
-	const std::size_t n = slab_cache_aliases(cache, aliases, SLAB_STATS_MAX_ALIASES);
-	std::vector<std::string> names = {slab_cache_name(cache)};
-
-	names.insert(names.end(), aliases,
-		     aliases + std::min<std::size_t>(n, SLAB_STATS_MAX_ALIASES));
-	return names;
-}
-
-inline bool has_name(struct slab_cache *cache, const std::string &name)
-{
-	const std::vector<std::string> names = names_of(cache);
-
-	return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 } /* namespace slab_test */

@@ -134,7 +134,7 @@ class ShardTest : public testing::Test
 {
 protected:
 	explicit ShardTest(std::size_t size = 1024, const struct slab_cache_args *args = nullptr)
-		: owner_(size, SLAB_NO_MERGE, args), cache_(owner_), shard_(cache_->shard)
+		: owner_(size, 0, args), cache_(owner_), shard_(cache_->shard)
 	{
 		pin(0);
 		one_order(cache_);

@@ -37,7 +37,7 @@ TEST_F(JsonSchemaTest, Caches)
 	server process;
 
 	expect_valid(output_of({"--json"}) + output_of({"--json", "^empty$"}) +
-		     output_of({"--json", "second"}) + output_of({"--json", "-T"}) +
+		     output_of({"--json", "first"}) + output_of({"--json", "-T"}) +
 		     output_of({"--json", "-X", "-N", "2"}));
 }
 

@@ -70,8 +70,7 @@ NOINLINE static void keep_blocks(void)
 
 int main(int argc, char **argv)
 {
-	struct slab_cache *cache =
-		slab_cache_create("entry", 712, NULL, SLAB_NO_MERGE | SLAB_PANIC);
+	struct slab_cache *cache = slab_cache_create("entry", 712, NULL, SLAB_PANIC);
 
 	if (argc < 2 || strcmp(argv[1], "plain") != 0)
 		slab_set_profile(64 * 1024);

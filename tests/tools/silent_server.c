@@ -35,7 +35,7 @@ static void *last;
 
 static struct slab_cache *use_cache(const char *name)
 {
-	struct slab_cache *entry = create(name, 712, NULL, 0, SLAB_NO_MERGE | SLAB_PANIC);
+	struct slab_cache *entry = create(name, 712, NULL, 0, SLAB_PANIC);
 
 	for (int i = 0; i < OBJECTS; i++) {
 		last = alloc(entry);

@@ -94,15 +94,14 @@ TEST_F(SlabinfoDebugTest, DebugFlagsBehindABlankAreRefused)
 
 TEST_F(SlabinfoDebugTest, ACacheMayBeNamedLikeADebugFlag)
 {
-	with_impostor(
-		dir,
-		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
-		"\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"legacy_slabs\":0}\n",
-		[](pid_t) {
-			EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
-			EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
-			EXPECT_EQ(slabinfo({"-d", "t"}).status, 2);
-		});
+	with_impostor(dir,
+		      "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"z\"}"
+		      "],\"before\":\"U\",\"after\":\"-\",\"legacy_slabs\":0}\n",
+		      [](pid_t) {
+			      EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
+			      EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
+			      EXPECT_EQ(slabinfo({"-d", "t"}).status, 2);
+		      });
 }
 
 TEST_F(SlabinfoDebugTest, NumbersBehindABlankAreHintedAt)

@@ -80,11 +80,11 @@ static void create_caches(void)
 {
 	struct slab_cache_args args = {.ctor = construct, .dtor = destroy};
 
-	nodes = slab_cache_create("node", sizeof(struct node), NULL, SLAB_NO_MERGE | SLAB_PANIC);
+	nodes = slab_cache_create("node", sizeof(struct node), NULL, SLAB_PANIC);
 	tracked = slab_cache_create("tracked", 64, NULL, SLAB_DEBUG_DEFAULT | SLAB_PANIC);
-	plain = slab_cache_create("plain", 4096, NULL, SLAB_NO_MERGE | SLAB_PANIC);
-	buffers = slab_cache_create("buffer", BUFFER, NULL, SLAB_NO_MERGE | SLAB_PANIC);
-	holders = slab_cache_create("holder", 32, &args, SLAB_NO_MERGE | SLAB_PANIC);
+	plain = slab_cache_create("plain", 4096, NULL, SLAB_PANIC);
+	buffers = slab_cache_create("buffer", BUFFER, NULL, SLAB_PANIC);
+	holders = slab_cache_create("holder", 32, &args, SLAB_PANIC);
 }
 
 static NOINLINE void reach_everything(void)

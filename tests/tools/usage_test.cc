@@ -197,12 +197,12 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 
 	EXPECT_TRUE(contains(help, "slabinfo(1)"));
 	std::istringstream words(
-		"-a --aliases|-A --activity|-B --bytes|-d --debug[=FLAGS]|"
-		"-D --display-activity|-e --empty|-f --first-alias|-h --help|"
-		"-i --inverted|-l --slabs|-L --loss|-n --numa|-N --lines=K|-o --ops|"
+		"-A --activity|-B --bytes|-d --debug[=FLAGS]|"
+		"-D --display-activity|-e --empty|-h --help|"
+		"-i --inverted|-l --slabs|-L --loss|-n --numa|-N --lines=K|"
 		"-p --pid=PID|-P --partial|-r --report|-s --shrink|-S --size|"
 		"-t --tracking|-T --totals|-U --unreclaim|-v --validate|-X --xtotals|"
-		"-z --zero|-1 --1ref|--process=NAME|--list|--memory|--core=FILE|"
+		"-z --zero|--process=NAME|--list|--memory|--core=FILE|"
 		"--exe=FILE|--copy=N|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
 		"--trim|--sample=N|--fail=SPEC|--mark|--since-mark[=MARK]|"
 		"--top[=SECONDS]|--map=SVG|--profile=peak|--profile=BYTES|--pprof=FILE|"
@@ -220,11 +220,12 @@ TEST(HelpTest, TheKernelsLongNamesAreRead)
 	runtime_dir dir;
 
 	for (const char *name :
-	     {"--aliases",  "--activity",    "--Bytes",    "--display-active", "--display-activity",
-	      "--empty",    "--first-alias", "--inverted", "--slabs",          "--Loss",
-	      "--numa",     "--lines=3",     "--ops",      "--partial",        "--report",
-	      "--shrink",   "--Size",        "--tracking", "--Totals",         "--Unreclaim",
-	      "--validate", "--Xtotals",     "--zero",     "--1ref",           "--debug=fzput"})
+	     {"--activity",   "--Bytes",    "--display-active", "--display-activity",
+	      "--empty",      "--inverted", "--slabs",          "--Loss",
+	      "--numa",       "--lines=3",  "--partial",        "--report",
+	      "--shrink",     "--Size",     "--tracking",       "--Totals",
+	      "--Unreclaim",  "--validate", "--Xtotals",        "--zero",
+	      "--debug=fzput"})
 		EXPECT_EQ(slabinfo({name}).err, "slabinfo: no process has slab caches\n") << name;
 }
 

@@ -100,7 +100,7 @@ TEST(ViewsOfOthersTest, NoCachesAreNoError)
 	runtime_dir dir;
 	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[]}\n");
 
-	for (const char *view : {"-l", "-T", "-X", "-a", "-n", "-o", "-r", "-D", "--json"}) {
+	for (const char *view : {"-l", "-T", "-X", "-n", "-r", "-D", "--json"}) {
 		const result got = slabinfo({view});
 
 		EXPECT_EQ(got.status, 0) << view;

@@ -5,11 +5,11 @@
 # others and may hold anything: they are read line by line, never expanded (as compgen -W
 # would do), and quoted when they are offered.
 
-_slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases -n --numa
-	-o --ops -t --tracking --json --openmetrics --top --map --pprof --flame --list
+_slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -n --numa
+	-t --tracking --json --openmetrics --top --map --pprof --flame --list
 	-A --activity -L --loss -P --partial -S --size -i --inverted
-	-N --lines -z --zero -e --empty -U --unreclaim -1 --1ref -B --bytes
-	-D --display-activity -f --first-alias
+	-N --lines -z --zero -e --empty -U --unreclaim -B --bytes
+	-D --display-activity
 	-s --shrink -v --validate -d --debug --set --reset --trim --sample --profile --fail
 	--mark --since-mark --find-leaks --stop-limit --record --interval --plot --diff
 	-p --pid --process --memory --core --exe --copy -h --help --version'

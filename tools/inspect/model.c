@@ -58,7 +58,6 @@ static void load_cache(struct cache *cache, struct json_object *json)
 	memset(cache, 0, sizeof(*cache));
 	cache->name = model_text(json, "name");
 	cache->json = json;
-	cache->aliases = model_length(model_member(json, "aliases"));
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		uint64_t number = model_number(json, fields[i].key);
 
@@ -143,13 +142,6 @@ static const char *printable(struct json_object *string)
 const char *model_text(struct json_object *object, const char *key)
 {
 	return printable(model_member(object, key));
-}
-
-const char *model_alias(const struct cache *cache, size_t i)
-{
-	struct json_object *aliases = model_member(cache->json, "aliases");
-
-	return printable(json_object_array_get_idx(aliases, i));
 }
 
 uint64_t cache_slab_bytes(const struct cache *cache)

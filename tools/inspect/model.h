@@ -37,7 +37,6 @@ struct cache {
 	uint64_t debug_slabs;
 	uint64_t legacy_slabs; /* freed into, not allocated from */
 	uint64_t sample;         /* N: one allocation in N is guarded, 0: none */
-	size_t aliases;
 	struct json_object *json; /* the cache's object, for numbers that only one view needs */
 };
 
@@ -67,9 +66,6 @@ void model_add_text(struct json_object *object, const char *key, const char *tex
 
 /* model_event: how often the event with this name happened in the cache. */
 uint64_t model_event(const struct cache *cache, const char *name);
-
-/* model_alias: alias number i, printable. */
-const char *model_alias(const struct cache *cache, size_t i);
 
 /* Bytes of the next slab, and of the objects in use. */
 uint64_t cache_slab_bytes(const struct cache *cache);

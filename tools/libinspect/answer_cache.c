@@ -33,7 +33,6 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
 	slab_json_number(json, "order", stats->order);
 	slab_json_number(json, "has_ctor", stats->has_ctor);
-	slab_json_number(json, "merged", stats->merged);
 	slab_json_number(json, "min_partial", stats->min_partial);
 	slab_json_number(json, "limit", stats->limit);
 	slab_json_number(json, "address_bytes", stats->address_bytes);
@@ -68,14 +67,6 @@ static void put_memory(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "reclaims", stats->reclaims);
 	slab_json_number(json, "reclaimed", stats->reclaimed);
 	slab_json_number(json, "moved", stats->moved);
-}
-
-static void put_aliases(struct slab_json *json, const struct slab_cache *copy)
-{
-	slab_json_open(json, "aliases", '[');
-	for (unsigned i = 0; i < copy->aliases; i++)
-		slab_json_string(json, NULL, copy->alias[i]);
-	slab_json_close(json, ']');
 }
 
 static void put_legacy_slabs(struct slab_json *json, const char *debug_flags, uint64_t slabs)
@@ -141,7 +132,6 @@ void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache
 {
 	slab_json_open(json, NULL, '{');
 	slab_json_string(json, "name", cache->stats.name);
-	put_aliases(json, cache->copy);
 	put_flags(json, cache->stats.flags);
 	put_sizes(json, &cache->stats);
 	put_counts(json, cache);

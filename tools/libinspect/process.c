@@ -111,8 +111,7 @@ void inspect_close(struct inspection *in)
 
 static size_t copy_bytes(void)
 {
-	return (sizeof(struct slab_cache) + CACHE_ALIAS_BYTES + CPU_CACHELINE - 1) / CPU_CACHELINE *
-	       CPU_CACHELINE;
+	return (sizeof(struct slab_cache) + CPU_CACHELINE - 1) / CPU_CACHELINE * CPU_CACHELINE;
 }
 
 /* Map memory for `capacity` caches; caches that were loaded before are dropped. */
@@ -136,29 +135,6 @@ static int make_room(struct inspection *in, size_t capacity)
 	for (size_t i = 0; i < capacity; i++)
 		in->caches[i].copy = (struct slab_cache *)(copies + i * copy_bytes());
 	return 0;
-}
-
-/* Terminate strings and limit counts. */
-static void tidy_copy(struct slab_cache *copy)
-{
-	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
-		copy->aliases = SLAB_STATS_MAX_ALIASES;
-	copy->name[SLAB_MAX_NAME] = '\0';
-}
-
-/* Read the aliases into the memory behind the copy. */
-static int read_aliases(const struct inspection *in, struct slab_cache *copy)
-{
-	char(*names)[SLAB_MAX_NAME + 1] = (void *)(copy + 1);
-	const uint64_t address = (uintptr_t)copy->alias;
-	int error = 0;
-
-	if (copy->aliases)
-		error = inspect_read(in, address, sizeof(names[0]) * copy->aliases, names);
-	copy->alias = names;
-	for (unsigned i = 0; i < copy->aliases; i++)
-		names[i][SLAB_MAX_NAME] = '\0';
-	return error;
 }
 
 /* Does debug_layout() accept the sizes? A copy may contain anything. */
@@ -192,7 +168,6 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.object_size = copy->object_size,
 		.align = copy->align,
 		.has_ctor = copy->ctor != NULL,
-		.merged = copy->aliases,
 		.min_partial = copy->min_partial,
 		.errors = copy->errors,
 		.limit = copy->account.limit,
@@ -260,10 +235,7 @@ static int load_cache(struct inspection *in, uint64_t address)
 	error = check_again(in, address);
 	if (error)
 		return error;
-	tidy_copy(cache->copy);
-	error = read_aliases(in, cache->copy);
-	if (error)
-		return error;
+	cache->copy->name[SLAB_MAX_NAME] = '\0';
 	begin_stats(in, cache);
 	error = read_space(in, cache);
 	in->count += !error;
@@ -384,7 +356,7 @@ void inspect_keep(struct inspection *in, const struct inspect_cache *cache)
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name)
 {
 	for (size_t i = 0; i < in->count; i++)
-		if (cache_is_called(in->caches[i].copy, name))
+		if (strcmp(in->caches[i].copy->name, name) == 0)
 			return &in->caches[i];
 	return NULL;
 }

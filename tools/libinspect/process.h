@@ -80,7 +80,7 @@ int inspect_load(struct inspection *in);
 void inspect_keep(struct inspection *in, const struct inspect_cache *cache);
 void inspect_close(struct inspection *in);
 
-/* inspect_find: the loaded cache with this name or alias, or NULL. */
+/* inspect_find: the loaded cache with this name, or NULL. */
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name);
 
 /* --- finding a loaded cache (cache_index.c) ---------------------------------------------- */

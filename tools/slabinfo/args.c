@@ -215,10 +215,9 @@ static bool set_flag(struct options *options, int option)
 		int option;
 		bool *flag;
 	} flags[] = {
-		{'B', &options->bytes},        {'D', &options->activity},
-		{'e', &options->empty},        {'f', &options->first_alias},
-		{'i', &options->inverted},     {'U', &options->unreclaimable},
-		{'z', &options->zero},         {'1', &options->single},
+		{'B', &options->bytes},         {'D', &options->activity},
+		{'e', &options->empty},         {'i', &options->inverted},
+		{'U', &options->unreclaimable}, {'z', &options->zero},
 		{OPTION_JSON, &options->json},
 	};
 

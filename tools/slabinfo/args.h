@@ -14,9 +14,7 @@ enum view {
 	VIEW_TABLE,
 	VIEW_TOTALS,
 	VIEW_EXTENDED_TOTALS,
-	VIEW_ALIASES,
 	VIEW_NUMA,
-	VIEW_OPS,
 	VIEW_REPORT,
 	VIEW_SHRINK,
 	VIEW_VALIDATE,
@@ -61,11 +59,9 @@ struct options {
 	enum view view;
 	bool json;          /* VIEW_JSON, or one of the two that have it */
 	enum order order;
-	bool inverted; /* -i: the table's order, or the list of aliases, the other way round */
+	bool inverted; /* -i: the table's order the other way round */
 	bool activity; /* -D and -A: the table's columns of activity */
 	bool bytes; /* -B: sizes in bytes, not in K, M, G */
-	bool first_alias; /* -f: show a merged cache under its first alias */
-	bool single; /* -1: with -a, also caches with one alias */
 	bool unreclaimable; /* -U: only caches without SLAB_RECLAIM_ACCOUNT */
 	bool zero; /* show empty caches too */
 	bool empty; /* show empty caches only */
@@ -98,7 +94,7 @@ int args_parse(struct options *options, int argc, char **argv);
 #define HINT_TEXT (HINT_WORD + 80)
 const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT]);
 
-/* args_matches: does the pattern match the cache's name or an alias? */
+/* args_matches: does the pattern match the cache's name? */
 bool args_matches(const struct options *options, const char *name);
 
 #endif /* SLABINFO_ARGS_H */

@@ -88,13 +88,8 @@ static int show(const struct options *options, struct process *process, struct m
 	case VIEW_EXTENDED_TOTALS:
 		view_extended_totals(options, model);
 		break;
-	case VIEW_ALIASES:
-		return view_aliases(options, model);
 	case VIEW_NUMA:
 		view_numa(options, model);
-		break;
-	case VIEW_OPS:
-		view_ops(model);
 		break;
 	case VIEW_REPORT:
 		return report(options, process, model);
@@ -111,7 +106,7 @@ static int show(const struct options *options, struct process *process, struct m
 static bool counts_itself(enum view view)
 {
 	return view == VIEW_TOTALS || view == VIEW_EXTENDED_TOTALS || view == VIEW_TRACKING ||
-	       view == VIEW_SINCE_MARK || view == VIEW_ALIASES;
+	       view == VIEW_SINCE_MARK;
 }
 
 static bool has_call_sites(enum view view)

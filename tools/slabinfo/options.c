@@ -2,12 +2,11 @@
 /* The tables of options. args.c reads them; this file decides nothing. */
 #include "options.h"
 
-const char short_options[] = ":aABd::DefhilLnN:op:PrsStTUvXz1";
+const char short_options[] = ":ABd::DehilLnN:p:PrsStTUvXz";
 
 /* The kernel tool's long names, some of which start with a capital letter. What
  * its usage calls --display-active it reads as --display-activity: both are read. */
 const struct option long_options[] = {
-	{"aliases", no_argument, NULL, 'a'},
 	{"activity", no_argument, NULL, 'A'},
 	{"Bytes", no_argument, NULL, 'B'},
 	{"bytes", no_argument, NULL, 'B'},
@@ -15,7 +14,6 @@ const struct option long_options[] = {
 	{"display-activity", no_argument, NULL, 'D'},
 	{"display-active", no_argument, NULL, 'D'},
 	{"empty", no_argument, NULL, 'e'},
-	{"first-alias", no_argument, NULL, 'f'},
 	{"help", no_argument, NULL, 'h'},
 	{"inverted", no_argument, NULL, 'i'},
 	{"slabs", no_argument, NULL, 'l'},
@@ -23,7 +21,6 @@ const struct option long_options[] = {
 	{"loss", no_argument, NULL, 'L'},
 	{"numa", no_argument, NULL, 'n'},
 	{"lines", required_argument, NULL, 'N'},
-	{"ops", no_argument, NULL, 'o'},
 	{"partial", no_argument, NULL, 'P'},
 	{"report", no_argument, NULL, 'r'},
 	{"shrink", no_argument, NULL, 's'},
@@ -38,7 +35,6 @@ const struct option long_options[] = {
 	{"Xtotals", no_argument, NULL, 'X'},
 	{"xtotals", no_argument, NULL, 'X'},
 	{"zero", no_argument, NULL, 'z'},
-	{"1ref", no_argument, NULL, '1'},
 	{"pid", required_argument, NULL, 'p'},
 	{"process", required_argument, NULL, OPTION_PROCESS},
 	{"list", no_argument, NULL, OPTION_LIST},
@@ -77,9 +73,7 @@ static const struct view_option views[] = {
 	{'l', VIEW_TABLE, "-l", WITH_ALL},
 	{'T', VIEW_TOTALS, "-T", WITH_ALL},
 	{'X', VIEW_EXTENDED_TOTALS, "-X", WITH_ALL},
-	{'a', VIEW_ALIASES, "-a", WITH_ALL},
 	{'n', VIEW_NUMA, "-n", WITH_ALL},
-	{'o', VIEW_OPS, "-o", WITH_ALL},
 	{'r', VIEW_REPORT, "-r", WITH_ALL},
 	{'t', VIEW_TRACKING, "-t", WITH_ALL},
 	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark", WITH_ALL},
@@ -115,15 +109,14 @@ const char help_text[] =
 	"usage: slabinfo [OPTION]... [REGEXP]    slab caches of a process: slabinfo(1)\n"
 	"Show     -l --slabs    one per line (default)  -r --report    details of caches\n"
 	"         -T --totals   sums over all caches    -X --xtotals   -T and the largest\n"
-	"         -a --aliases  names of merged caches  -n --numa      slabs on each node\n"
-	"         -o --ops      constructors            -t --tracking  call sites (-du)\n"
+	"         -n --numa     slabs on each node      -t --tracking  call sites (-du)\n"
 	"         --json        output for programs     --openmetrics  for Prometheus\n"
 	"         --top[=SECONDS]  live screen          --map=SVG      draw all slabs\n"
 	"         --profile=peak  most bytes in use     --profile=lifetimes  of objects\n"
 	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
 	"Lines    -N --lines=K first K  -z --zero also empty  -e --empty only empty ones\n"
-	"         -U --unreclaim only unreclaimable ones  -1 --1ref with -a, unmerged too\n"
-	"Columns  -B --bytes exact numbers  -D --display-activity  -f --first-alias names\n"
+	"         -U --unreclaim only unreclaimable ones\n"
+	"Columns  -B --bytes exact numbers  -D --display-activity slow-path operations\n"
 	"Act      -s --shrink  return empty slabs       -v --validate  check all slabs\n"
 	"         --trim  return all free memory        --reset  clear event counters\n"
 	"         --set=CACHE.ATTRIBUTE=VALUE  --profile=BYTES heap profile, 0: off\n"

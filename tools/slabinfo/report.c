@@ -17,14 +17,8 @@ static void print_properties(const struct options *options, const struct cache *
 {
 	char text[SIZE_TEXT];
 
-	printf("\nSlabcache: %-15s  Aliases: %2zu Order : %2" PRIu64 " Objects: %" PRIu64 "\n",
-	       cache->name, cache->aliases, cache->order, cache->objects);
-	if (cache->aliases) {
-		printf("** Shared with");
-		for (size_t i = 0; i < cache->aliases; i++)
-			printf(" %s", cache_other_name(cache, i));
-		putchar('\n');
-	}
+	printf("\nSlabcache: %-15s  Order : %2" PRIu64 " Objects: %" PRIu64 "\n", cache->name,
+	       cache->order, cache->objects);
 	if (cache->flags & SLAB_HWCACHE_ALIGN)
 		puts("** Hardware cacheline aligned");
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU)

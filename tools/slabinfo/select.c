@@ -7,30 +7,13 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_meant(const struct options *options, const struct cache *cache)
-{
-	if (args_matches(options, cache->name))
-		return true;
-	for (size_t i = 0; i < cache->aliases; i++) {
-		if (args_matches(options, model_alias(cache, i)))
-			return true;
-	}
-	return false;
-}
-
-/* Keep the caches that are meant, called as they are to be called. */
 static void keep_matching(const struct options *options, struct model *model)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		struct cache *cache = &model->caches[i];
-
-		if (!is_meant(options, cache))
-			continue;
-		if (options->first_alias && cache->aliases)
-			cache->name = model_alias(cache, 0);
-		model->caches[kept++] = *cache;
+		if (args_matches(options, model->caches[i].name))
+			model->caches[kept++] = model->caches[i];
 	}
 	model->count = kept;
 }
@@ -47,13 +30,7 @@ bool select_take(const struct options *options, struct process *process, struct 
 
 bool select_is_called(const struct cache *cache, const char *name)
 {
-	if (strcmp(model_text(cache->json, "name"), name) == 0)
-		return true;
-	for (size_t i = 0; i < cache->aliases; i++) {
-		if (strcmp(model_alias(cache, i), name) == 0)
-			return true;
-	}
-	return false;
+	return strcmp(model_text(cache->json, "name"), name) == 0;
 }
 
 /* One byte of a name: regular expressions and shells take some for more than that. */
@@ -74,13 +51,6 @@ const char *select_pattern(char text[PATTERN_TEXT], const char *name)
 		length += (size_t)sprintf(text + length, "%s", escaped(one, name[i]));
 	sprintf(text + length, "$'");
 	return text;
-}
-
-const char *cache_other_name(const struct cache *cache, size_t i)
-{
-	const char *alias = model_alias(cache, i);
-
-	return strcmp(alias, cache->name) == 0 ? model_text(cache->json, "name") : alias;
 }
 
 /* --- what is shown ---------------------------------------------------------------- */
@@ -176,8 +146,7 @@ static int compare(const void *left, const void *right, void *arg)
 		result = strcasecmp(a->name, b->name);
 	if (!result)
 		result = strcmp(a->name, b->name);
-	/* There -i turns the list round, not its order. */
-	return options->inverted && options->view != VIEW_ALIASES ? -result : result;
+	return options->inverted ? -result : result;
 }
 
 void select_sort(const struct options *options, struct model *model)

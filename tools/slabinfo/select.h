@@ -28,7 +28,7 @@ void select_sort(const struct options *options, struct model *model);
 /* select_first: keep the first caches in this order; -N gives their number. */
 void select_first(const struct options *options, struct model *model);
 
-/* select_is_called: is this the cache's exact name, or one of its aliases? */
+/* select_is_called: is this the cache's exact name? */
 bool select_is_called(const struct cache *cache, const char *name);
 
 /*
@@ -37,10 +37,6 @@ bool select_is_called(const struct cache *cache, const char *name);
  */
 #define PATTERN_TEXT ((size_t)4 * SLAB_MAX_NAME + sizeof("'^$'"))
 const char *select_pattern(char text[PATTERN_TEXT], const char *name);
-
-/* cache_other_name: number i of the cache's names besides the shown one (with -f its first
- * alias); there are cache->aliases of them. */
-const char *cache_other_name(const struct cache *cache, size_t i);
 
 /* cache_loss: bytes of its slabs outside of objects in use. */
 uint64_t cache_loss(const struct cache *cache);

@@ -92,8 +92,6 @@ static void flag_letters(char *letters, const struct cache *cache)
 		{SLAB_HARDEN_FREE, 'H'},
 	};
 
-	if (cache->aliases)
-		*letters++ = '*';
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (cache->flags & table[i].flag)
 			*letters++ = table[i].letter;

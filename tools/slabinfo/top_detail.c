@@ -51,8 +51,6 @@ static void draw_names(struct sheet *sheet)
 
 	start_line(sheet, "Cache");
 	add(sheet, STYLE_STRONG, "%s", cache->name);
-	for (size_t i = 0; i < cache->aliases; i++)
-		add(sheet, STYLE_PLAIN, "= %s", cache_other_name(cache, i));
 	end_line(sheet);
 }
 

@@ -84,13 +84,7 @@ static const struct cache *find_before(const struct model *model, const char *na
 
 static bool matches(const struct top *top, const struct cache *cache)
 {
-	if (!top->filter[0] || regexec(&top->regex, cache->name, 0, NULL, 0) == 0)
-		return true;
-	for (size_t i = 0; i < cache->aliases; i++) {
-		if (regexec(&top->regex, model_alias(cache, i), 0, NULL, 0) == 0)
-			return true;
-	}
-	return false;
+	return !top->filter[0] || regexec(&top->regex, cache->name, 0, NULL, 0) == 0;
 }
 
 bool top_filter(struct top *top, const char *pattern)

@@ -37,7 +37,7 @@ static const char *const labels[ROWS] = {
 };
 
 struct totals {
-	size_t caches, active, aliases, aliased;
+	size_t caches, active;
 	struct figure row[ROWS];
 };
 
@@ -74,8 +74,6 @@ static void add_cache(struct totals *totals, const struct cache *cache)
 	struct figure *row = totals->row;
 
 	totals->caches++;
-	totals->aliases += cache->aliases;
-	totals->aliased += cache->aliases > 0;
 	if (!cache->slabs || !cache->objects)
 		return;
 	totals->active++;
@@ -107,8 +105,7 @@ static void print_heading(const struct options *options, const struct totals *to
 
 	puts("Slabcache Totals");
 	puts("----------------");
-	printf("Slabcaches : %15zu   Aliases  : %11zu->%-3zu  Active:    %3zu\n", totals->caches,
-	       totals->aliases, totals->aliased, totals->active);
+	printf("Slabcaches : %15zu   Active   : %15zu\n", totals->caches, totals->active);
 	printf("Memory used: %15s   # Loss   : %15s   MRatio:%6" PRIu64 "%%\n",
 	       size_shown(options, first, row[MEMORY].total),
 	       size_shown(options, second, row[LOSS].total),
@@ -218,8 +215,6 @@ struct json_object *totals_json(const struct model *model)
 	sum_up(&totals, model);
 	model_add_number(object, "caches", totals.caches);
 	model_add_number(object, "active", totals.active);
-	model_add_number(object, "aliases", totals.aliases);
-	model_add_number(object, "aliased", totals.aliased);
 	json_object_object_add(object, "per_cache", rows_json(&totals, 0, PER_CACHE_ROWS));
 	json_object_object_add(object, "per_object", rows_json(&totals, PER_CACHE_ROWS, ROWS));
 	return object;

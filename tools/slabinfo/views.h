@@ -19,9 +19,7 @@ void view_resident(const struct options *options, struct process *process,
 void view_totals(const struct options *options, const struct model *model);
 /* -X: the totals, and the first lines of three orders; sorts the model. */
 void view_extended_totals(const struct options *options, struct model *model);
-int view_aliases(const struct options *options, const struct model *model);
 void view_numa(const struct options *options, const struct model *model);
-void view_ops(const struct model *model);
 void view_report(const struct options *options, const struct model *model);
 void view_json(const struct options *options, struct model *model);
 void view_openmetrics(const struct process *process, const struct model *model);
