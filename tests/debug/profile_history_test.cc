@@ -175,7 +175,7 @@ TEST_F(ProfileTest, AnObjectLivesUntilItsGracePeriodEnds)
 	struct slab_cache_args args = {};
 
 	args.rcu = &urcu_bp_flavor;
-	test_cache cache(first_size, SLAB_NO_MERGE, &args);
+	test_cache cache(first_size, 0, &args);
 	const std::uint64_t before = lifetimes(first_size);
 
 	profile_every(every_one);
