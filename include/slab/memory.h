@@ -95,16 +95,22 @@ SLAB_API size_t slab_limit(void);
  *
  * @fn   NULL removes the handler. fn runs in the thread that allocates, possibly in several threads
  *       at once, with no lock of libslab held. `cache` is the cache whose limit was reached, or
- *       NULL for the limit of the process. fn must not allocate from that cache. libslab does not
- *       call it for an allocation that fails within fn, or that takes an object of the cache's
- *       reserve.
+ *       NULL for the limit of the process. `text` is the report that libslab has written, valid
+ *       until fn returns, or NULL. fn must not allocate from that cache. libslab does not call it
+ *       for an allocation that fails within fn, or that takes an object of the cache's reserve.
  * @arg  passed to fn
+ *
+ * With and without a handler, libslab reports at most once a minute who holds the memory, when an
+ * allocation fails because of a limit or because the system refuses memory: the largest caches, and the
+ * largest sites if a heap profile runs. It writes the report to the file of SLAB_LOG, or to stderr. It
+ * reports no failure that slab_set_fail() causes, and no request of 1 TiB or more.
  *
  * Another thread may still be in a call of the previous handler when the function returns. So a
  * library with a handler must stay loaded.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
-SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),
+SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit,
+						const char *text, void *arg),
 				     void *arg);
 
 /*

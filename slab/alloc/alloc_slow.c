@@ -46,8 +46,6 @@ static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 	}
 	if (!obj && !request->strict)
 		obj = reserve_take(cache, request->requested, request->caller);
-	if (!obj)
-		limit_failed(cache);
 	return obj;
 }
 
@@ -77,6 +75,7 @@ static void *serve_request(const struct alloc_request *request)
 		obj = alloc_again(request);
 	SLAB_PROBE(alloc_slow_end, cache->name, cache, request->caller, obj);
 	if (!obj) {
+		limit_failed(cache, cache_least_bytes(cache));
 		SLAB_PROBE(alloc_failed, cache->name, cache, request->caller, request->requested);
 		return NULL;
 	}

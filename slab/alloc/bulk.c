@@ -128,7 +128,7 @@ static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void
 	if (done < n && (mode & SLAB_ALLOC_FULL || goes_singly(cache)))
 		done += alloc_singly(cache, mode, n - done, objs + done, caller);
 	else if (done < n && mode & SLAB_ALLOC_NEW)
-		limit_failed(cache);
+		limit_failed(cache, cache_least_bytes(cache));
 	return done;
 }
 

@@ -110,6 +110,13 @@ bool fail_pages(void)
 	return fails(NULL, true);
 }
 
+bool fail_concerns_pages(void)
+{
+	struct numbers numbers;
+
+	return find(NULL, true, &numbers);
+}
+
 bool fail_object(const char *cache_name, bool flagged)
 {
 	return fails(cache_name, flagged);

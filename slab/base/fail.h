@@ -22,6 +22,9 @@ void fail_set(const struct slab_fail *settings);
  * caches. */
 bool fail_pages(void);
 
+/* fail_concerns_pages: do the settings make some of these fail? */
+bool fail_concerns_pages(void);
+
 /*
  * fail_object: must this allocation of an object fail? `flagged`: the cache has the flag A,
  * which decides unless the settings name caches.

@@ -41,6 +41,7 @@
 #include "memory/decay.h"
 #include "memory/defrag.h"
 #include "memory/growth.h"
+#include "memory/holders.h"
 #include "memory/pressure.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
@@ -203,6 +204,7 @@ static void repair(void)
 		after_fork_child(c);
 	decay_after_fork_child();
 	growth_after_fork_child();
+	holders_after_fork_child();
 	large_after_fork_child();
 	fault_after_fork_child();
 	pressure_after_fork_child();

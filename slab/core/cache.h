@@ -115,11 +115,12 @@ struct memory_counts {
 	uint64_t moved;
 };
 
-/* Whether CPUs use a cache (decay.c). */
+/* Whether CPUs use a cache (decay.c), and how it grows. */
 struct activity {
 	uint64_t trace; /* hash of the CPUs' arrays; it changes when a CPU uses the cache */
 	uint32_t last_epoch; /* epoch in which `trace` changed last */
 	uint64_t growth_trace; /* `trace` at the last review (growth.c) */
+	uint64_t noted[2]; /* atomic: bytes of slabs a while ago (holders.c) */
 };
 
 /* A size of slabs. */

@@ -45,8 +45,7 @@
  * slab_maintain() runs passes. In a process whose malloc() is libslab, or whose thread cannot
  * start, slow paths run the passes that are due (maintain.c).
  *
- * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
- * returns pages (core/flush_lock.h); it pins the caches that it visits (registry.h).
+ * Only one pass runs at a time. It holds no lock while it runs destructors or returns pages.
  */
 #include "memory/decay.h"
 #include "base/cancel.h"
@@ -60,6 +59,7 @@
 #include "core/slab.h"
 #include "inject.h"
 #include "memory/growth.h"
+#include "memory/holders.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/huge.h"
@@ -426,6 +426,7 @@ static void pass(void)
 		visit_cache(cache, now);
 	segment_decay(now);
 	growth_after_decay();
+	holders_note();
 	decay_end_pass();
 	SLAB_PROBE(decay_end, now);
 }

@@ -6,6 +6,7 @@
 #include "memory/limit.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/error.h"
 #include "base/publish.h"
 #include "base/options.h"
@@ -17,6 +18,7 @@
 #include "core/shard.h"
 #include "debug/guard.h"
 #include "memory/defrag.h"
+#include "memory/holders.h"
 #include "memory/shrink.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
@@ -173,7 +175,7 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 
 /* --- the handler --------------------------------------------------------------------- */
 
-typedef void (*limit_fn)(struct slab_cache *cache, size_t limit, void *arg);
+typedef void (*limit_fn)(struct slab_cache *cache, size_t limit, const char *text, void *arg);
 static struct handler_ring limit_handler;
 static __thread bool in_handler;
 
@@ -184,7 +186,7 @@ void slab_set_limit_handler(limit_fn fn, void *arg)
 
 /* Call the handler. An allocation that fails within the handler is counted, but the handler is
  * not called for it. */
-static void notify(struct slab_cache *cache, size_t limit)
+static void notify(struct slab_cache *cache, size_t limit, const char *text)
 {
 	struct handler handler;
 	int cancel;
@@ -193,32 +195,43 @@ static void notify(struct slab_cache *cache, size_t limit)
 		return;
 	cancel = cancel_disable();
 	in_handler = true;
-	((limit_fn)handler.fn)(cache, limit, handler.arg);
+	((limit_fn)handler.fn)(cache, limit, text, handler.arg);
 	in_handler = false;
 	cancel_restore(cancel);
 }
 
-/* The limit that an allocation of the cache has met. */
-static size_t limit_of(const struct slab_cache *cache)
+/* The limit that an allocation has met; 0: none. */
+static size_t limit_of(const struct slab_cache *cache, enum alloc_failure why)
 {
-	const size_t limit = __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED);
+	size_t limit;
 
+	if (why == ALLOC_FAILURE_PROCESS)
+		return slab_limit();
+	if (why != ALLOC_FAILURE_CACHE)
+		return 0;
+	limit = __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED);
 	return limit || !cache->space ? limit : cache->space->limit;
 }
 
-void limit_failed(struct slab_cache *cache)
+static void count_failure(struct slab_cache *cache, enum alloc_failure why)
 {
-	enum alloc_failure why = alloc_failure;
+	if (cache)
+		__atomic_fetch_add(&cache->memory.limit_hits, 1, __ATOMIC_RELAXED);
+	if (why == ALLOC_FAILURE_PROCESS)
+		__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
+}
+
+SLAB_SLOWPATH void limit_failed(struct slab_cache *cache, size_t bytes)
+{
+	const enum alloc_failure why = alloc_failure;
+	const size_t limit = limit_of(cache, why);
+	const char *text = holders_report(cache, bytes, why, limit);
 
 	if (why == ALLOC_FAILURE_CACHE || why == ALLOC_FAILURE_PROCESS) {
-		if (cache)
-			__atomic_fetch_add(&cache->memory.limit_hits, 1, __ATOMIC_RELAXED);
-		if (why == ALLOC_FAILURE_PROCESS)
-			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
-		if (why == ALLOC_FAILURE_CACHE)
-			notify(cache, limit_of(cache));
-		else
-			notify(NULL, slab_limit());
+		count_failure(cache, why);
+		notify(why == ALLOC_FAILURE_CACHE ? cache : NULL, limit, text);
 	}
+	if (text)
+		holders_done();
 	errno = ENOMEM;
 }

@@ -35,8 +35,9 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 /* Take back all free memory of a cache. The thread waits for flush_lock no longer than an
  * allocation may. Returns the number of slabs that went to the page layer. */
 unsigned limit_shrink(struct slab_cache *cache);
-/* An allocation from `cache` (NULL: a large one) failed for good. If a limit was the cause,
- * count the failure and call the handler. Sets errno to ENOMEM. The caller holds no lock. */
-void limit_failed(struct slab_cache *cache);
+/* An allocation of `bytes` from `cache` (NULL: a large one) failed for good. Report who holds the
+ * memory; if a limit was the cause, count the failure and call the handler. Sets errno to ENOMEM. The
+ * caller holds no lock. */
+void limit_failed(struct slab_cache *cache, size_t bytes);
 
 #endif /* SLAB_MEMORY_LIMIT_H */

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "report/report.h"
 #include "base/cancel.h"
+#include "base/compiler.h"
 #include "base/libc.h"
 #include "base/note.h"
 #include "base/options.h"
@@ -45,7 +46,7 @@ unsigned long report_count(void)
 }
 
 /* Add a formatted line completely or not at all. There always is room for full_mark. */
-static void add_line(struct report *report, const char *format, va_list args)
+static SLAB_SLOWPATH void add_line(struct report *report, const char *format, va_list args)
 {
 	size_t room = sizeof(report->text) - sizeof(full_mark) - report->len;
 	char *end = report->text + report->len;
@@ -73,13 +74,27 @@ void report_line(struct report *report, const char *format, ...)
 	va_end(args);
 }
 
-static void add_rule(struct report *report, int mark)
+static SLAB_SLOWPATH void add_rule(struct report *report, int mark)
 {
 	char rule[78];
 
 	memset(rule, mark, sizeof(rule) - 1);
 	rule[sizeof(rule) - 1] = '\0';
 	report_line(report, "%s", rule);
+}
+
+SLAB_SLOWPATH void report_title(struct report *report, const char *format, ...)
+{
+	va_list args;
+
+	report->len = 0;
+	report->full = false;
+	add_rule(report, '=');
+	va_start(args, format);
+	add_line(report, format, args);
+	va_end(args);
+	add_rule(report, '-');
+	report_line(report, "%s", "");
 }
 
 void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
@@ -97,12 +112,7 @@ void report_begin(struct report *report, enum slab_problem problem, const char *
 	va_start(args, reason);
 	vsnprintf(report->reason, sizeof(report->reason), reason, args);
 	va_end(args);
-	report->len = 0;
-	report->full = false;
-	add_rule(report, '=');
-	report_line(report, "BUG %s: %s", cache_name, report->reason);
-	add_rule(report, '-');
-	report_line(report, "%s", "");
+	report_title(report, "BUG %s: %s", cache_name, report->reason);
 }
 
 void report_fix(struct report *report, const char *format, ...)
@@ -137,7 +147,7 @@ static void complain_of_log(const char *log, int error)
 
 /* Open the log for each report: it may have been rotated, and forked processes must not share a
  * descriptor. O_NONBLOCK: to open a pipe without a reader fails instead of waiting. */
-static void write_to_log(const char *text, size_t len)
+static SLAB_SLOWPATH void write_to_log(const char *text, size_t len)
 {
 	const char *log = slab_options()->log;
 	int fd = -1;
@@ -173,18 +183,29 @@ void report_emit(struct report *report)
 	errno = saved_errno;
 }
 
-/* --- one line ------------------------------------------------------------------ */
+/* --- what is no report of misuse ------------------------------------------------ */
+
+static SLAB_SLOWPATH void write_apart(const char *text, size_t len)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+
+	write_to_log(text, len);
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+void report_write(const struct report *report)
+{
+	write_apart(report->text, report->len);
+}
 
 void report_trace_line(const char *format, ...)
 {
-	int saved_errno = errno, cancel = cancel_disable();
 	struct note_line line;
 	va_list args;
 
 	va_start(args, format);
 	note_format(&line, "", format, args);
 	va_end(args);
-	write_to_log(line.text, line.len);
-	cancel_restore(cancel);
-	errno = saved_errno;
+	write_apart(line.text, line.len);
 }

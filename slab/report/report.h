@@ -23,6 +23,10 @@ struct report {
 void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
 		  const char *reason, ...) __attribute__((format(printf, 4, 5)));
 
+/* report_title: begin a text with this heading, which is not about misuse and has no `info`. */
+void report_title(struct report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* report_line: add one line. A full report ends in "...". */
 void report_line(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -44,8 +48,9 @@ void report_emit(struct report *report);
 /* report_count: the number of reports that this process has emitted. */
 unsigned long report_count(void);
 
-/* report_trace_line: write one line to where reports are written. The handler does not get it,
- * and it does not count as a report. errno keeps its value. */
+/* report_write, report_trace_line: write a text, or one line, to where reports are written. The handler
+ * does not get it, and it does not count as a report. errno keeps its value. */
+void report_write(const struct report *report);
 void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* SLAB_REPORT_REPORT_H */

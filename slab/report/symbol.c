@@ -19,6 +19,7 @@
  */
 #define _GNU_SOURCE
 #include "report/symbol.h"
+#include "base/compiler.h"
 #include "base/peek.h"
 
 #include <dlfcn.h>
@@ -229,7 +230,7 @@ static bool object_path(const struct object *object, char *path, size_t size)
 	return fetch_text(path + folder, size - folder, object->name_at);
 }
 
-bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset)
+SLAB_SLOWPATH bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset)
 {
 	int saved_errno = errno;
 	struct object object;
@@ -338,8 +339,8 @@ static uint32_t find_last(const struct object *object, const struct exports *exp
 	return 0;
 }
 
-/* Its st_size is 0: there is none. */
-static ElfW(Sym)
+/* Its st_size is 0: there is none. A function of its own, so that its tables leave the stack. */
+static SLAB_SLOWPATH ElfW(Sym)
 	find_export(const struct object *object, const struct exports *exports, uintptr_t offset)
 {
 	ElfW(Sym) symbol[SYMBOLS_AT_ONCE], best = {0};
@@ -421,7 +422,7 @@ static void describe(const void *frame, char *text)
 	snprintf(text, SYMBOL_TEXT, "0x%lx", (unsigned long)frame);
 }
 
-void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
+SLAB_SLOWPATH void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 {
 	const int saved_errno = errno;
 

@@ -253,7 +253,8 @@ TEST(ReserveTest, AnAllocationFromItHasNotFailed)
 	args.limit = 512 << 10;
 	reserving_cache cache(0, args);
 
-	slab_set_limit_handler([](struct slab_cache *, std::size_t, void *) { calls++; }, nullptr);
+	slab_set_limit_handler(
+		[](struct slab_cache *, std::size_t, const char *, void *) { calls++; }, nullptr);
 	std::vector<void *> objects;
 
 	errno = 0;

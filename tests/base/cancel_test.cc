@@ -284,7 +284,8 @@ TEST_F(CancelTest, ReclaimCallbacksAndTheLimitHandler)
 
 	while (void *object = slab_alloc(cache))
 		objects.push_back(object);
-	slab_set_limit_handler([](struct slab_cache *, std::size_t, void *) { reach(); }, nullptr);
+	slab_set_limit_handler(
+		[](struct slab_cache *, std::size_t, const char *, void *) { reach(); }, nullptr);
 	reached = 0;
 	expect_not_cancelled_within([&] { EXPECT_EQ(slab_alloc(cache), nullptr); });
 	slab_set_limit_handler(nullptr, nullptr);

@@ -154,7 +154,7 @@ TEST_F(GrowingAllocation, GetsASlabWhereTheLimitAllowsNoMapping)
 	unsigned hits = 0;
 	void *grown = slab_malloc(from);
 
-	slab_set_limit_handler([](struct slab_cache *, std::size_t,
+	slab_set_limit_handler([](struct slab_cache *, std::size_t, const char *,
 				  void *arg) { ++*static_cast<unsigned *>(arg); },
 			       &hits);
 	{
@@ -177,7 +177,7 @@ TEST_F(GrowingAllocation, ThatFailsAtTheLimitIsOneFailure)
 	unsigned hits = 0;
 	void *memory = slab_malloc(2 * mib);
 
-	slab_set_limit_handler([](struct slab_cache *, std::size_t,
+	slab_set_limit_handler([](struct slab_cache *, std::size_t, const char *,
 				  void *arg) { ++*static_cast<unsigned *>(arg); },
 			       &hits);
 	{

@@ -33,7 +33,7 @@ struct listener {
 	listener()
 	{
 		slab_set_limit_handler(
-			[](struct slab_cache *cache, std::size_t limit, void *arg) {
+			[](struct slab_cache *cache, std::size_t limit, const char *, void *arg) {
 				static_cast<listener *>(arg)->all.push_back({cache, limit});
 				if (static_cast<listener *>(arg)->then)
 					static_cast<listener *>(arg)->then();

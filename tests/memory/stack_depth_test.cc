@@ -25,6 +25,7 @@
 #include "../support/without_thread.h"
 
 extern "C" {
+#include "memory/holders.h"
 #include "memory/maintain.h"
 #include "pages/idle.h"
 }
@@ -184,10 +185,14 @@ TEST_F(StackDepthTest, AtALimit)
 	struct slab_cache *cache = slab_cache_create("limited", size, &args, 0);
 
 	ASSERT_NE(cache, nullptr);
+	EXPECT_EQ(slab_set_profile(4096), 0);
+	const blocks profiled = allocate(count);
+
 	expect_within(basic_limit, [&] {
 		blocks made(count);
 
-		slab_set_limit(1);
+		holders_reported = 0; /* the report is due */
+		EXPECT_EQ(slab_set_limit(16384), 0);
 		for (void *&object : made)
 			object = slab_alloc(cache);
 		for (void *object : made)
@@ -195,6 +200,8 @@ TEST_F(StackDepthTest, AtALimit)
 				slab_free(cache, object);
 		slab_set_limit(0);
 	});
+	EXPECT_EQ(slab_set_profile(0), 0);
+	free_all(profiled);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
