@@ -50,21 +50,26 @@ static int add_lines(struct kernel_words *words, const char *path, const char *f
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-static int see_descriptor(struct kernel_words *words, pid_t pid, int fds, const char *name)
+static int see_descriptor(struct kernel_words *words, int fds, const char *name)
 {
-	char target[32], path[64];
+	char target[32];
 	const ssize_t length = readlinkat(fds, name, target, sizeof(target) - 1);
+	int *grown;
 
 	target[length > 0 ? length : 0] = '\0';
 	if (strcmp(target, "anon_inode:[io_uring]") == 0)
 		words->hidden |= MEMORY_HIDDEN_IO_URING;
 	if (strcmp(target, "anon_inode:[eventpoll]") != 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.16s", pid, name);
-	return add_lines(words, path, "tfd: %*d events: %*x data: %" SCNx64, MEMORY_HIDDEN_EPOLL);
+	grown = array_with_room(words->epoll, words->epolls, &words->epoll_room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	words->epoll = grown;
+	words->epoll[words->epolls++] = (int)strtol(name, NULL, 10);
+	return 0;
 }
 
-static int see_descriptors(struct kernel_words *words, pid_t pid, uint64_t deadline_us)
+int kernel_words_find(struct kernel_words *words, pid_t pid)
 {
 	const struct dirent *entry;
 	char path[64];
@@ -75,13 +80,23 @@ static int see_descriptors(struct kernel_words *words, pid_t pid, uint64_t deadl
 	list = opendir(path);
 	if (!list)
 		words->hidden |= MEMORY_HIDDEN_EPOLL | MEMORY_HIDDEN_IO_URING;
-	while (list && !error && (entry = readdir(list))) {
-		error = see_descriptor(words, pid, dirfd(list), entry->d_name);
-		if (!error && freeze_now() > deadline_us)
-			error = -ETIMEDOUT;
-	}
+	while (list && !error && (entry = readdir(list)))
+		error = see_descriptor(words, dirfd(list), entry->d_name);
 	if (list)
 		closedir(list);
+	return error;
+}
+
+static int see_epolls(struct kernel_words *words, pid_t pid)
+{
+	char path[64];
+	int error = 0;
+
+	for (size_t i = 0; i < words->epolls && !error; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, words->epoll[i]);
+		error = add_lines(words, path, "tfd: %*d events: %*x data: %" SCNx64,
+				  MEMORY_HIDDEN_EPOLL);
+	}
 	return error;
 }
 
@@ -136,12 +151,10 @@ static int see_signals(struct kernel_words *words, const struct frozen *frozen)
 	return error;
 }
 
-int kernel_words_read(struct kernel_words *words, const struct frozen *frozen, uint64_t deadline_us)
+int kernel_words_read(struct kernel_words *words, const struct frozen *frozen)
 {
-	int error;
+	int error = see_epolls(words, frozen->pid);
 
-	*words = (struct kernel_words){.word = NULL};
-	error = see_descriptors(words, frozen->pid, deadline_us);
 	if (!error)
 		error = see_timers(words, frozen->pid);
 	return error ? error : see_signals(words, frozen);
@@ -150,5 +163,6 @@ int kernel_words_read(struct kernel_words *words, const struct frozen *frozen, u
 void kernel_words_free(struct kernel_words *words)
 {
 	free(words->word);
+	free(words->epoll);
 	*words = (struct kernel_words){.word = NULL};
 }

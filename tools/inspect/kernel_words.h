@@ -12,12 +12,15 @@ struct kernel_words {
 	uint64_t *word;
 	size_t count, room;
 	unsigned hidden; /* the kernel has more and tells nobody: flags as in memory.h */
+	int *epoll;      /* descriptors */
+	size_t epolls, epoll_room;
 };
 
-/* kernel_words_read: the words of a process that stands still. Returns 0 or -errno; -ETIMEDOUT: the
- * deadline is over. kernel_words_free() must be called in any case. */
-int kernel_words_read(struct kernel_words *words, const struct frozen *frozen,
-		      uint64_t deadline_us);
+/* kernel_words_find: find the descriptors that matter, which takes long if there are many: before the
+ * process stands still. kernel_words_read: the words of a process that does. Both return 0 or -errno.
+ * kernel_words_free() must be called in any case. */
+int kernel_words_find(struct kernel_words *words, pid_t pid);
+int kernel_words_read(struct kernel_words *words, const struct frozen *frozen);
 void kernel_words_free(struct kernel_words *words);
 
 #endif /* INSPECT_KERNEL_WORDS_H */

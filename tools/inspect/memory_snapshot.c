@@ -370,8 +370,10 @@ static bool make_room(struct copy *copy)
 
 static int stop_and_copy(struct copy *copy)
 {
-	int error;
+	int error = kernel_words_find(&copy->kernel, copy->memory.pid);
 
+	if (error)
+		return error;
 	copy->deadline_us = freeze_now() + (uint64_t)(copy->about->limit_s * 1e6);
 	error = freeze(&copy->frozen, copy->memory.pid, copy->deadline_us);
 	if (!error)
@@ -379,7 +381,7 @@ static int stop_and_copy(struct copy *copy)
 	if (!error)
 		error = add_ranges(copy);
 	if (!error)
-		error = kernel_words_read(&copy->kernel, &copy->frozen, copy->deadline_us);
+		error = kernel_words_read(&copy->kernel, &copy->frozen);
 	if (!error)
 		error = copy_all(copy);
 	copy->memory.hidden = copy->kernel.hidden;
