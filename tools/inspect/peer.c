@@ -117,8 +117,6 @@ pid_t peer_pid(int fd, pid_t named)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
 		return 0;
-	if (peer.pid == 0 && proc_is_gone(named))
-		return peer.uid == 0 || peer.uid == geteuid() ? named : 0;
 	if (peer.pid != named && proc_inner_pid(peer.pid) != named)
 		return 0;
 	return is_user_of(peer.uid, peer.pid) ? peer.pid : 0;
