@@ -52,7 +52,7 @@ void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void 
 		     const void *caller)
 {
 	if (obj && is_of_another_copy(obj))
-		bug_info_note(bug, "Another copy of libslab in this process allocated it");
+		bug_info_note(bug, "Another copy of libslab in this process has that memory");
 	if (!caller)
 		bug->late =
 			bug->problem == SLAB_PROBLEM_DOUBLE_FREE

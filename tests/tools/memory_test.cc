@@ -308,8 +308,8 @@ TEST_F(ProcessMemoryTest, EachOfTwoCopiesIsShown)
 		     1);
 	EXPECT_EQ(row_of(output_of({"--list"}), number).size(), 5U);
 	process.end_input();
-	EXPECT_TRUE(
-		contains(process.errors(), "Another copy of libslab in this process allocated it"));
+	EXPECT_TRUE(contains(process.errors(),
+			     "Another copy of libslab in this process has that memory"));
 }
 
 TEST_F(ProcessMemoryTest, AnotherUsersProcessIsRefused)

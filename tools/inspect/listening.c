@@ -4,6 +4,7 @@
  * neither its files nor its settings are looked at, which a container controls, and no place is guessed.
  */
 #include "listening.h"
+#include "printable.h"
 #include "proc.h"
 
 #include <dirent.h>
@@ -64,7 +65,7 @@ bool listening_path(pid_t pid, char path[PATH_MAX])
 		if (sscanf(line, "%*s %*x %*x %x %*x %*x %" SCNu64 " %n", &flags, &inode, &at) ==
 			    2 &&
 		    at && flags & FLAG_LISTENS && line[at] == '/' && ends_with(line + at, end) &&
-		    holds(pid, inode))
+		    is_printable(line + at) && holds(pid, inode))
 			found = snprintf(path, PATH_MAX, "/proc/%d/root%s", pid, line + at) <
 				PATH_MAX;
 	}

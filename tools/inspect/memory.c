@@ -10,6 +10,7 @@
  */
 #include "memory_source.h"
 #include "array.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -226,7 +227,8 @@ static void add_copy(struct memory *memory, uint64_t root, const char *path)
 	for (unsigned i = 0; i < memory->copies; i++)
 		if (memory->copy[i].root == root)
 			return;
-	memory->copy[memory->copies++] = (struct memory_copy){root, path};
+	memory->copy[memory->copies++] =
+		(struct memory_copy){root, is_printable(path) ? path : "?"};
 }
 
 static bool take_note(const struct elf_note *note, void *arg)

@@ -5,7 +5,6 @@
  * -X add up themselves becomes members of their own.
  */
 #include "memory.h"
-#include "printable.h"
 #include "select.h"
 #include "views.h"
 
@@ -72,12 +71,9 @@ static struct json_object *copies_json(pid_t pid)
 	struct json_object *list = json_object_new_array();
 	struct memory *memory = memory_look(pid);
 
-	for (unsigned number = 1; memory && number <= memory_copies(memory); number++) {
-		const char *path = memory_copy_path(memory, number);
-
+	for (unsigned number = 1; memory && number <= memory_copies(memory); number++)
 		json_object_array_add(list,
-				      json_object_new_string(is_printable(path) ? path : "?"));
-	}
+				      json_object_new_string(memory_copy_path(memory, number)));
 	memory_close(memory);
 	return list;
 }
