@@ -16,7 +16,7 @@ class Scene:
 
 DIRECTORY = "directory --seconds 900 --entries 2000 >log 2>&1 & server=$!"
 # Until its workers work.
-WORKS = "slabinfo -z pblock | grep -q '^pblock_update  *[1-9]'"
+WORKS = "slabinfo -z pblock_ | grep -q '^pblock_update  *[1-9]'"
 # A program that knows nothing of libslab, in the place of the reader's, with 20 MB, of which a heap
 # profile at 512 KiB takes samples for certain.
 OTHER = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(600)'"
@@ -32,7 +32,7 @@ SCENES = {
                  (" a b ", " before.json after.json "),
                  ("slabinfo --core core.27963",
                   "gcore -o core $server >/dev/null 2>&1 && slabinfo --core core.$server"),
-                 ("core.28331", "core.$server"), ("28331", "$server"), ("'^request$'", "db.entry"),
+                 ("core.28331", "core.$server"), ("28331", "$server"), ("request", "db.entry"),
                  ("core.$server entry", "core.$server db.entry"),
                  ("slab-exporter", "slab-exporter --listen 127.0.0.1:19716"),
                  ("127.0.0.1:9716/", "127.0.0.1:19716/")],

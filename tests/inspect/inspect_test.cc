@@ -55,6 +55,18 @@ TEST(InspectTest, NumbersAreThoseThatTheProcessHasOfItself)
 	expect_has(all.text, "\"pid\":42,\"command\":\"victim\"");
 }
 
+TEST(InspectTest, ADestructorIsShown)
+{
+	struct slab_cache_args args = {};
+
+	args.dtor = [](void *, void *) {};
+	test_cache cache(100, 0, &args);
+	const std::string mine =
+		from_member(inspect("stats").text, "\"name\":\"" + cache.name() + "\"");
+
+	expect_has(mine, "\"has_ctor\":0,\"has_dtor\":1,\"has_rcu\":0");
+}
+
 TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 {
 	test_cache cache(2000);

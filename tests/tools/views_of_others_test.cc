@@ -95,6 +95,37 @@ TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "in a second"));
 }
 
+const char two_names[] = "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"size-64\",\"slabs\":1},"
+			 "{\"name\":\"size-640\",\"slabs\":1}]}\n";
+
+TEST(ViewsOfOthersTest, TheNameOfACacheMeansItAlone)
+{
+	runtime_dir dir;
+	constant_process process(dir, two_names);
+
+	for (const char *view : {"-l", "-r", "-D", "--json", "--openmetrics"}) {
+		const std::string out = slabinfo({view, "size-64"}).out;
+
+		EXPECT_TRUE(contains(out, "size-64")) << view;
+		EXPECT_FALSE(contains(out, "size-640")) << view;
+	}
+	EXPECT_TRUE(contains(slabinfo({"-l", "SIZE-64"}).out, "size-640"));
+}
+
+TEST(ViewsOfOthersTest, ActionsOnTheNameOfACacheChangeItAlone)
+{
+	runtime_dir dir;
+	constant_process process(dir, two_names);
+
+	for (const char *action : {"-da", "-s", "-v", "--sample=100", "--reset"}) {
+		slabinfo({action, "size-64"});
+		const std::vector<std::string> requests = process.requests();
+
+		ASSERT_EQ(requests.size(), 1U) << action;
+		EXPECT_EQ(requests[0].substr(requests[0].rfind(' ')), " size-64") << action;
+	}
+}
+
 TEST(ViewsOfOthersTest, NoCachesAreNoError)
 {
 	runtime_dir dir;

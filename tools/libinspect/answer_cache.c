@@ -25,7 +25,8 @@ static void put_flags(struct slab_json *json, uint64_t flags)
 	slab_json_close(json, ']');
 }
 
-static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
+static void put_sizes(struct slab_json *json, const struct slab_stats *stats,
+		      const struct slab_cache *copy)
 {
 	slab_json_number(json, "object_size", stats->object_size);
 	slab_json_number(json, "slab_size", stats->slab_size);
@@ -33,6 +34,8 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
 	slab_json_number(json, "order", stats->order);
 	slab_json_number(json, "has_ctor", stats->has_ctor);
+	slab_json_number(json, "has_dtor", copy->dtor != NULL);
+	slab_json_number(json, "has_rcu", copy->rcu != NULL);
 	slab_json_number(json, "min_partial", stats->min_partial);
 	slab_json_number(json, "limit", stats->limit);
 	slab_json_number(json, "address_bytes", stats->address_bytes);
@@ -133,7 +136,7 @@ void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache
 	slab_json_open(json, NULL, '{');
 	slab_json_string(json, "name", cache->stats.name);
 	put_flags(json, cache->stats.flags);
-	put_sizes(json, &cache->stats);
+	put_sizes(json, &cache->stats, cache->copy);
 	put_counts(json, cache);
 	put_memory(json, &cache->stats);
 	put_debug(json, cache);

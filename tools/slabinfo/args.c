@@ -482,8 +482,3 @@ int args_parse(struct options *options, int argc, char **argv)
 	}
 	return settle(options, argv + optind) ? -1 : EXIT_USAGE;
 }
-
-bool args_matches(const struct options *options, const char *name)
-{
-	return !options->pattern || regexec(&options->regex, name, 0, NULL, 0) == 0;
-}

@@ -94,7 +94,4 @@ int args_parse(struct options *options, int argc, char **argv);
 #define HINT_TEXT (HINT_WORD + 80)
 const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT]);
 
-/* args_matches: does the pattern match the cache's name? */
-bool args_matches(const struct options *options, const char *name);
-
 #endif /* SLABINFO_ARGS_H */

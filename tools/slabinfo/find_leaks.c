@@ -75,14 +75,10 @@ static void add_leak(struct group *group, const struct reach_leak *leak)
 	group->held_bytes += leak->held_bytes;
 }
 
-static bool is_meant(const struct options *options, const struct reach *reach,
-		     const struct reach_leak *leak)
-{
-	return args_matches(options, cache_name(reach, leak->cache));
-}
-
 static bool make_groups(const struct options *options, struct reach *reach, struct groups *groups)
 {
+	const struct selection selection =
+		select_among(reach->objects, options->pattern, &options->regex);
 	struct group *last = NULL;
 
 	*groups = (struct groups){.group = calloc(reach->leaks + 1, sizeof(*groups->group))};
@@ -93,7 +89,7 @@ static bool make_groups(const struct options *options, struct reach *reach, stru
 	for (size_t i = 0; i < reach->leaks; i++) {
 		const struct reach_leak *leak = &reach->leak[i];
 
-		if (!is_meant(options, reach, leak))
+		if (!select_means(&selection, cache_name(reach, leak->cache)))
 			continue;
 		if (!last || last->leak->cache != leak->cache || last->leak->stack != leak->stack) {
 			last = &groups->group[groups->count++];

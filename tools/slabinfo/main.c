@@ -143,12 +143,9 @@ static bool are_stray_debug_flags(const struct options *options, const struct mo
 	char hint[HINT_TEXT];
 
 	if (options->view != VIEW_DEBUG || !options->pattern ||
-	    !*args_hint(options, options->pattern, hint))
+	    !*args_hint(options, options->pattern, hint) ||
+	    select_has(model->document, options->pattern))
 		return false;
-	for (size_t i = 0; i < model->count; i++) {
-		if (select_is_called(&model->caches[i], options->pattern))
-			return false;
-	}
 	fail("no cache is called \"%s\"%s", options->pattern, hint);
 	return true;
 }

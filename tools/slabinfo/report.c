@@ -23,6 +23,8 @@ static void print_properties(const struct options *options, const struct cache *
 		puts("** Hardware cacheline aligned");
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU)
 		puts("** Slabs are destroyed via RCU");
+	if (model_number(cache->json, "has_rcu"))
+		puts("** Frees may wait for a grace period of RCU");
 	if (cache->flags & SLAB_RECLAIM_ACCOUNT)
 		puts("** Reclaim accounting active");
 	if (cache->flags & SLAB_ZERO)
@@ -36,6 +38,8 @@ static void print_properties(const struct options *options, const struct cache *
 		puts("** Allocations may be made to fail (A)");
 	if (cache->has_ctor)
 		puts("** Objects are constructed once per slab");
+	if (model_number(cache->json, "has_dtor"))
+		puts("** Objects are destructed with their slab");
 }
 
 static const char *on_off(const struct cache *cache, uint64_t flag)

@@ -7,12 +7,38 @@
 #include <string.h>
 #include <strings.h>
 
-static void keep_matching(const struct options *options, struct model *model)
+bool select_has(struct json_object *answer, const char *name)
 {
+	struct json_object *caches = model_member(answer, "caches");
+
+	for (size_t i = 0; i < model_length(caches); i++) {
+		if (strcmp(model_text(json_object_array_get_idx(caches, i), "name"), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct selection select_among(struct json_object *answer, const char *pattern, const regex_t *regex)
+{
+	return (struct selection){pattern, regex, pattern && select_has(answer, pattern)};
+}
+
+bool select_means(const struct selection *selection, const char *name)
+{
+	if (!selection->pattern)
+		return true;
+	return selection->alone ? strcmp(name, selection->pattern) == 0
+				: regexec(selection->regex, name, 0, NULL, 0) == 0;
+}
+
+static void keep_meant(const struct options *options, struct model *model)
+{
+	const struct selection selection =
+		select_among(model->document, options->pattern, &options->regex);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		if (args_matches(options, model->caches[i].name))
+		if (select_means(&selection, model->caches[i].name))
 			model->caches[kept++] = model->caches[i];
 	}
 	model->count = kept;
@@ -24,13 +50,8 @@ bool select_take(const struct options *options, struct process *process, struct 
 
 	if (!answer || !model_load(model, answer))
 		return false;
-	keep_matching(options, model);
+	keep_meant(options, model);
 	return true;
-}
-
-bool select_is_called(const struct cache *cache, const char *name)
-{
-	return strcmp(model_text(cache->json, "name"), name) == 0;
 }
 
 /* One byte of a name: regular expressions and shells take some for more than that. */

@@ -12,8 +12,23 @@
 
 #include <slab/slab.h>
 
+/* What a REGEXP means: the cache that is called exactly so alone, or else all whose names match. */
+struct selection {
+	const char *pattern; /* NULL: all caches */
+	const regex_t *regex; /* compiled from it */
+	bool alone;
+};
+
+/* select_has: is a cache called exactly so? `answer` has an array "caches". */
+bool select_has(struct json_object *answer, const char *name);
+
+/* select_among: what the pattern means among the caches of an answer. select_means: this cache? */
+struct selection select_among(struct json_object *answer, const char *pattern,
+			      const regex_t *regex);
+bool select_means(const struct selection *selection, const char *name);
+
 /*
- * select_take: query the process's statistics and keep the caches that match the pattern.
+ * select_take: query the process's statistics and keep the caches that the options mean.
  * False after an error message by fail(); otherwise the caller frees *model.
  */
 bool select_take(const struct options *options, struct process *process, struct model *model);
@@ -27,9 +42,6 @@ void select_sort(const struct options *options, struct model *model);
 
 /* select_first: keep the first caches in this order; -N gives their number. */
 void select_first(const struct options *options, struct model *model);
-
-/* select_is_called: is this the cache's exact name? */
-bool select_is_called(const struct cache *cache, const char *name);
 
 /*
  * select_pattern: a REGEXP that matches only the cache of this name, quoted for a shell:

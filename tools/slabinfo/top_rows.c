@@ -82,9 +82,10 @@ static const struct cache *find_before(const struct model *model, const char *na
 
 /* Choosing */
 
-static bool matches(const struct top *top, const struct cache *cache)
+static struct selection selection(const struct top *top)
 {
-	return !top->filter[0] || regexec(&top->regex, cache->name, 0, NULL, 0) == 0;
+	return select_among(top->now.model.document, top->filter[0] ? top->filter : NULL,
+			    &top->regex);
 }
 
 bool top_filter(struct top *top, const char *pattern)
@@ -109,10 +110,11 @@ bool top_filter(struct top *top, const char *pattern)
 
 size_t top_matching(const struct top *top)
 {
+	const struct selection meant = selection(top);
 	size_t count = 0;
 
 	for (size_t i = 0; i < top->now.model.count; i++)
-		count += matches(top, &top->now.model.caches[i]);
+		count += select_means(&meant, top->now.model.caches[i].name);
 	return count;
 }
 
@@ -178,16 +180,18 @@ static bool take_shown(struct top *top, struct model *shown)
 
 void top_rows(struct top *top)
 {
+	struct selection meant;
 	struct model shown;
 	size_t near = 0;
 
 	top_rows_free(top);
 	if (!take_shown(top, &shown))
 		return;
+	meant = selection(top);
 	for (size_t i = 0; i < shown.count; i++) {
 		const struct cache *cache = &shown.caches[i];
 
-		if (matches(top, cache))
+		if (select_means(&meant, cache->name))
 			fill_row(top, &top->rows[top->count++], cache,
 				 find_before(&top->before.model, cache->name, &near));
 	}

@@ -77,28 +77,26 @@ static bool parse_value(const struct setting *setting, uint64_t *value)
 }
 
 /* EXIT_DONE: the process has a cache of this name. */
-static int look_for(const struct options *options, struct process *process, const char *name)
+static int look_for(struct process *process, const char *name)
 {
-	struct model model;
-	bool found = false;
+	struct json_object *answer = attach_query(process, "stats", NULL);
+	bool found;
 
-	if (!select_take(options, process, &model))
+	if (!answer)
 		return EXIT_USAGE;
-	for (size_t i = 0; i < model.count && !found; i++)
-		found = select_is_called(&model.caches[i], name);
-	model_free(&model);
+	found = select_has(answer, name);
+	json_object_put(answer);
 	if (!found)
 		fail("no cache of process %d (%s) is called \"%s\"", process->pid, process->command,
 		     name);
 	return found ? EXIT_DONE : EXIT_NOTHING;
 }
 
-static int set(const struct options *options, struct process *process,
-	       const struct setting *setting, uint64_t value)
+static int set(struct process *process, const struct setting *setting, uint64_t value)
 {
 	struct json_object *answer;
 	char request[128];
-	int status = look_for(options, process, setting->cache);
+	int status = look_for(process, setting->cache);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -137,7 +135,7 @@ int action_set(const struct options *options, struct process *process)
 		     "M, G, KiB, MiB or GiB",
 		     setting.value, setting.attribute);
 	else
-		status = set(options, process, &setting, value);
+		status = set(process, &setting, value);
 	free(setting.cache);
 	return status;
 }

@@ -5,6 +5,7 @@
  */
 #include "printable.h"
 #include "sites.h"
+#include "select.h"
 #include "standing.h"
 #include "views.h"
 
@@ -130,13 +131,13 @@ static bool verify(struct process *process, struct symbolizer *symbolizer, const
 }
 
 /* Large allocations have red zones only with the debug flag Z of the environment. */
-static bool verify_large(const struct options *options, struct process *process,
+static bool verify_large(const struct selection *selection, struct process *process,
 			 struct symbolizer *symbolizer, uint64_t *problems)
 {
 	struct json_object *answer;
 	bool any;
 
-	if (!args_matches(options, large_name))
+	if (!select_means(selection, large_name))
 		return true;
 	answer = attach_query(process, "validate", large_name);
 	any = answer && model_number(answer, "slabs");
@@ -154,6 +155,8 @@ static void print_still(const struct process *process, const struct snapshot *sn
 
 int action_verify(const struct options *options, struct process *process, const struct model *model)
 {
+	const struct selection selection =
+		select_among(model->document, options->pattern, &options->regex);
 	struct symbolizer *symbolizer = symbols_open();
 	struct snapshot snapshot;
 	uint64_t problems = 0;
@@ -166,7 +169,7 @@ int action_verify(const struct options *options, struct process *process, const 
 	print_still(process, &snapshot);
 	for (size_t i = 0; i < model->count; i++)
 		answered &= verify(process, symbolizer, model->caches[i].name, &problems);
-	answered &= verify_large(options, process, symbolizer, &problems);
+	answered &= verify_large(&selection, process, symbolizer, &problems);
 	symbols_close(symbolizer);
 	return answered && !problems ? EXIT_DONE : EXIT_NOTHING;
 }
