@@ -25,15 +25,13 @@ FIGURES = {
         "docs/limits.md": r"\| caches \| ([\d,]+)",
         "include/slab/slab.h": r"or ([\d,]+) caches exist"},
     "a pair with SLAB_HARDEN": {
-        "docs/environment.md": r"a pair takes some (\d+) times",
-        "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
+                "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
         "docs/man/man7/slab.7": r"an allocation and a free takes some (\d+) times",
         "include/slab/slab.h": r"takes some (\d+) times as long"},
     "a pair with the heap profile": {
         "docs/profiling.md": r"a free takes some ([\d.]+) times",
         "docs/limits.md": r"heap profile on \| some ([\d.]+) times"},
 }
-
 
 def instructions(source, library, function):
     """On the shortest way through a fast path."""
@@ -43,7 +41,6 @@ def instructions(source, library, function):
                               function, "0"], input=code, check=True, stdout=subprocess.PIPE,
                              text=True).stdout
     return counted.split()[1]
-
 
 def main():
     source, library, wrong = Path(sys.argv[1]), sys.argv[2], 0
@@ -58,6 +55,5 @@ def main():
             print(f"{name}:", ", ".join(f"{value} in {place}" for place, value in found.items()))
             wrong = 1
     sys.exit(wrong)
-
 
 main()
