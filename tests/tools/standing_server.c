@@ -197,6 +197,7 @@ static NOINLINE void open_io_uring(void)
 /* The parent of vfork() sleeps in the kernel, and no signal wakes it. */
 static NOINLINE void sleep_deep(void)
 {
+	/* NOLINTNEXTLINE(bugprone-unsafe-functions): what is tested */
 	if (vfork() == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pause();

@@ -6,6 +6,7 @@
 #include "kernel_words.h"
 #include "array.h"
 #include "memory.h"
+#include "proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <unistd.h>
 
 #define SIGNALS_AT_ONCE 32
 
@@ -50,13 +50,13 @@ static int add_lines(struct kernel_words *words, const char *path, const char *f
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-static int see_descriptor(struct kernel_words *words, int fds, const char *name)
+static int see_descriptor(struct kernel_words *words, pid_t pid, const char *name)
 {
-	char target[32];
-	const ssize_t length = readlinkat(fds, name, target, sizeof(target) - 1);
+	char link[32], target[PATH_MAX];
 	int *grown;
 
-	target[length > 0 ? length : 0] = '\0';
+	snprintf(link, sizeof(link), "fd/%.16s", name);
+	proc_link(pid, link, target);
 	if (strcmp(target, "anon_inode:[io_uring]") == 0)
 		words->hidden |= MEMORY_HIDDEN_IO_URING;
 	if (strcmp(target, "anon_inode:[eventpoll]") != 0)
@@ -81,7 +81,7 @@ int kernel_words_find(struct kernel_words *words, pid_t pid)
 	if (!list)
 		words->hidden |= MEMORY_HIDDEN_EPOLL | MEMORY_HIDDEN_IO_URING;
 	while (list && !error && (entry = readdir(list)))
-		error = see_descriptor(words, dirfd(list), entry->d_name);
+		error = see_descriptor(words, pid, entry->d_name);
 	if (list)
 		closedir(list);
 	return error;

@@ -12,14 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FLAG_LISTENS 0x10000u /* __SO_ACCEPTCON */
 
 /* Does the process hold the socket with this inode? */
 static bool holds(pid_t pid, uint64_t inode)
 {
-	char path[64], wanted[64], target[64];
+	char path[64], link[32], wanted[64], target[PATH_MAX];
 	const struct dirent *entry;
 	bool found = false;
 	DIR *list;
@@ -28,11 +27,8 @@ static bool holds(pid_t pid, uint64_t inode)
 	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
 	list = opendir(path);
 	while (list && !found && (entry = readdir(list))) {
-		const ssize_t n =
-			readlinkat(dirfd(list), entry->d_name, target, sizeof(target) - 1);
-
-		target[n > 0 ? n : 0] = '\0';
-		found = strcmp(target, wanted) == 0;
+		snprintf(link, sizeof(link), "fd/%.16s", entry->d_name);
+		found = proc_link(pid, link, target) && strcmp(target, wanted) == 0;
 	}
 	if (list)
 		closedir(list);
