@@ -21,8 +21,7 @@ FIGURES = {
         "docs/memory.md": r"\*\*(\d+) GiB\*\*",
         "docs/limits.md": r"\| heap \| some (\d+) GiB"},
     "caches": {
-        "docs/memory.md": r"can have ([\d,]+) caches",
-        "docs/limits.md": r"\| caches \| ([\d,]+)",
+                "docs/limits.md": r"\| caches \| ([\d,]+)",
         "include/slab/slab.h": r"or ([\d,]+) caches exist"},
     "a pair with SLAB_HARDEN": {
                 "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
