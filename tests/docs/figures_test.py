@@ -21,16 +21,17 @@ FIGURES = {
         "docs/memory.md": r"\*\*(\d+) GiB\*\*",
         "docs/limits.md": r"\| heap \| some (\d+) GiB"},
     "caches": {
-                "docs/limits.md": r"\| caches \| ([\d,]+)",
+        "docs/limits.md": r"\| caches \| ([\d,]+)",
         "include/slab/slab.h": r"or ([\d,]+) caches exist"},
     "a pair with SLAB_HARDEN": {
-                "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
+        "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
         "docs/man/man7/slab.7": r"an allocation and a free takes some (\d+) times",
         "include/slab/slab.h": r"takes some (\d+) times as long"},
     "a pair with the heap profile": {
         "docs/profiling.md": r"a free takes some ([\d.]+) times",
         "docs/limits.md": r"heap profile on \| some ([\d.]+) times"},
 }
+
 
 def instructions(source, library, function):
     """On the shortest way through a fast path."""
@@ -40,6 +41,7 @@ def instructions(source, library, function):
                               function, "0"], input=code, check=True, stdout=subprocess.PIPE,
                              text=True).stdout
     return counted.split()[1]
+
 
 def main():
     source, library, wrong = Path(sys.argv[1]), sys.argv[2], 0
@@ -54,5 +56,6 @@ def main():
             print(f"{name}:", ", ".join(f"{value} in {place}" for place, value in found.items()))
             wrong = 1
     sys.exit(wrong)
+
 
 main()
