@@ -149,6 +149,20 @@ TEST_F(ExporterTest, ProcessesWithoutASocketAreServed)
 		  500);
 }
 
+TEST_F(ExporterTest, BothCopiesOfLibslabAreServed)
+{
+	setenv("LIBSLAB", LIBSLAB, 1);
+	const server process("both", PROGRAMS "silent_server_archive");
+
+	unsetenv("LIBSLAB");
+	exporter serving;
+	const std::string text = serving.get().body;
+
+	for (const char *name : {"mine", "entry@libslab.so.0.1.0"})
+		EXPECT_TRUE(contains(text, "\",cache=\"" + std::string(name) + "\"} 300\n"))
+			<< name;
+}
+
 TEST_F(ExporterTest, AStoppedProcessIsRead)
 {
 	server process;

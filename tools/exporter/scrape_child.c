@@ -82,6 +82,47 @@ static void name_process(const struct process *process, char message[SENTENCE])
 		 why);
 }
 
+/* Add the answer of another copy of libslab, in this file, to that of the first: its caches are called
+ * NAME@FILE. */
+static void add_copy(struct json_object *answer, struct json_object *other, const char *file)
+{
+	static const char *const sums[] = {"slab_bytes", "cached_bytes", "large_bytes",
+					   "metadata_bytes"};
+	struct json_object *process = model_member(answer, "process");
+	struct json_object *caches = model_member(other, "caches");
+	const char *slash = strrchr(file, '/');
+	char name[2 * METRICS_NAME];
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		model_add_number(process, sums[i],
+				 model_number(process, sums[i]) +
+					 model_number(model_member(other, "process"), sums[i]));
+	for (size_t i = 0; i < model_length(caches); i++) {
+		struct json_object *cache = json_object_array_get_idx(caches, i);
+
+		snprintf(name, sizeof(name), "%.*s@%.*s", METRICS_NAME, model_text(cache, "name"),
+			 METRICS_NAME - 2, slash ? slash + 1 : file);
+		model_add_text(cache, "name", name);
+		json_object_array_add(model_member(answer, "caches"), json_object_get(cache));
+	}
+}
+
+/* The statistics of a process, of all its copies of libslab. */
+static struct json_object *query_stats(struct process *process)
+{
+	struct json_object *answer = attach_query(process, "stats", NULL), *other;
+	const unsigned copies = process->memory ? memory_copies(process->memory) : 0;
+
+	for (unsigned number = 2; answer && number <= copies; number++) {
+		memory_use_copy(process->memory, number);
+		other = attach_query(process, "stats", NULL);
+		if (other)
+			add_copy(answer, other, memory_copy_path(process->memory, number));
+		json_object_put(other);
+	}
+	return answer;
+}
+
 /* False: the message has the reason. */
 static bool take_metrics(const struct question *question, struct metrics *metrics,
 			 char message[SENTENCE])
@@ -95,7 +136,7 @@ static bool take_metrics(const struct question *question, struct metrics *metric
 	fail_capture(message, SENTENCE);
 	if (attach_choose(&choice, &process) >= 0)
 		return false;
-	answer = attach_query(&process, "stats", NULL);
+	answer = query_stats(&process);
 	taken = answer && model_load(&model, answer) &&
 		metrics_take(metrics, &process, &model, question->settings->max_caches);
 	if (answer && !taken)
