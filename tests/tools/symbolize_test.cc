@@ -3,11 +3,13 @@
  * slab-symbolize, its answers and its complaints, and what it shares with
  * slabinfo: names, and texts that have to be cut.
  */
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 
@@ -21,6 +23,7 @@
 #include "../support/folder.h"
 
 extern "C" {
+#include "jumps.h"
 #include "name.h"
 #include "symbolizer.h"
 }
@@ -145,6 +148,22 @@ protected:
 		return text.str();
 	}
 
+	/* A stack of this program as a report has it. */
+	static std::string frames(std::initializer_list<const void *> addresses)
+	{
+		std::string text;
+
+		for (const void *address : addresses) {
+			struct link_map *map;
+			Dl_info info;
+
+			dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP);
+			text += "\t" + request(own_path(),
+					       reinterpret_cast<uintptr_t>(address) - map->l_addr);
+		}
+		return text;
+	}
+
 	void shell(const std::string &command) const
 	{
 		ASSERT_EQ(std::system(("cd " + folder_.path + " && " + command).c_str()), 0)
@@ -227,6 +246,51 @@ TEST_F(SymbolizeTest, WithinALineAnAddressIsTheInnermostFunction)
 		  "Detected in " + text.substr(0, text.find('\n')) + " cpu=0\n");
 }
 
+/* ---- functions that were left by a jump ---- */
+
+/* The functions and lines, without offsets. */
+std::string stack_of(std::string text)
+{
+	for (std::size_t at; (at = text.find("+0x")) != std::string::npos;)
+		text.erase(at, text.find_first_of(" \n", at) - at);
+	for (std::size_t at; (at = text.find("(jumps.c:")) != std::string::npos;)
+		text.replace(at, 9, "(");
+	return text;
+}
+
+TEST_F(SymbolizeTest, AFunctionThatWasLeftByAJumpIsAFrame)
+{
+	struct jumps jumps = {};
+
+	outer(&jumps, jumps_on);
+	const std::string stack = stack_of(run(frames({jumps.innermost, jumps.caller})).out);
+	const std::string jump = "jumps_on (" + std::to_string(jumps.jump_line) + ")";
+
+	EXPECT_NE(stack.find("\n\t" + jump + "\n\touter ("), std::string::npos) << stack;
+}
+
+TEST_F(SymbolizeTest, AFunctionThatWasLeftByAJumpToLibslabIsTheFirstFrame)
+{
+	struct jumps jumps = {};
+
+	outer(&jumps, jumps_to_libslab);
+	const std::string stack = stack_of(run(frames({jumps.caller})).out);
+	const std::string jump = "jumps_to_libslab (" + std::to_string(jumps.jump_line) + ")";
+
+	EXPECT_EQ(stack.find("\t" + jump + "\n\touter ("), 0U) << stack;
+}
+
+TEST_F(SymbolizeTest, AFunctionThatCouldHaveBeenLeftByAJumpIsOneFrame)
+{
+	struct jumps jumps = {};
+
+	outer(&jumps, calls_first);
+	const std::string stack =
+		stack_of(run(frames({jumps.innermost, jumps.caller, jumps.outer})).out);
+
+	EXPECT_EQ(std::count(stack.begin(), stack.end(), '\n'), 3) << stack;
+}
+
 TEST_F(SymbolizeTest, WhatIsNoProgramStaysAsItIs)
 {
 	std::ofstream(folder_.path + "/text") << "no program";
@@ -299,7 +363,7 @@ std::string lookup(const std::string &path, uint64_t offset, size_t size)
 	std::string text(size, '?');
 	size_t count;
 	const struct symbol_frame *frame =
-		symbolizer_lookup(symbolizer, path.c_str(), offset, &count);
+		symbolizer_lookup(symbolizer, path.c_str(), offset, CALLEE_UNKNOWN, &count);
 
 	text = count ? symbol_frame_text(frame, &text[0], size) : "";
 	symbolizer_close(symbolizer);

@@ -59,7 +59,7 @@ static void look_up(struct heap *heap, struct symbolizer *symbolizer, struct hea
 		take_frames(place, &(struct symbol_frame){.function = "…"}, 1);
 	if (!*file)
 		return;
-	functions = symbolizer_lookup(symbolizer, file, place->offset, &count);
+	functions = symbolizer_lookup(symbolizer, file, place->offset, CALLEE_UNKNOWN, &count);
 	take_frames(place, functions, count);
 }
 

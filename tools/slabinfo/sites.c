@@ -104,7 +104,7 @@ struct names {
 };
 
 static void find_names(struct symbolizer *symbolizer, struct json_object *address,
-		       struct names *names)
+		       enum symbol_callee callee, struct names *names)
 {
 	const char *file = model_raw_text(address, "file");
 	const uint64_t offset = model_number(address, "offset");
@@ -112,7 +112,7 @@ static void find_names(struct symbolizer *symbolizer, struct json_object *addres
 
 	names->count = 0;
 	if (*file)
-		names->frame = symbolizer_lookup(symbolizer, file, offset, &names->count);
+		names->frame = symbolizer_lookup(symbolizer, file, offset, callee, &names->count);
 	if (names->count)
 		return;
 	names->frame = NULL;
@@ -141,7 +141,7 @@ const char *site_symbol(struct symbolizer *symbolizer, const struct site *site,
 
 	if (!model_length(stack))
 		return "?";
-	find_names(symbolizer, json_object_array_get_idx(stack, 0), &names);
+	find_names(symbolizer, json_object_array_get_idx(stack, 0), CALLEE_LIBSLAB, &names);
 	return strcpy(text, name_text(&names, 0));
 }
 
@@ -151,7 +151,8 @@ void site_print_stack(struct symbolizer *symbolizer, const struct site *site, si
 	struct names names;
 
 	for (size_t i = 0; i < model_length(stack); i++) {
-		find_names(symbolizer, json_object_array_get_idx(stack, i), &names);
+		find_names(symbolizer, json_object_array_get_idx(stack, i),
+			   i ? CALLEE_LAST : CALLEE_LIBSLAB, &names);
 		for (size_t j = 0; j < names.count; j++) {
 			if (skip)
 				skip--;
@@ -166,7 +167,7 @@ static void add_symbols(struct symbolizer *symbolizer, struct json_object *addre
 	struct names names;
 	struct json_object *outer;
 
-	find_names(symbolizer, address, &names);
+	find_names(symbolizer, address, CALLEE_UNKNOWN, &names);
 	model_add_text(address, "symbol", name_text(&names, 0));
 	if (names.count == 1)
 		return;

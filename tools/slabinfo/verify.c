@@ -57,7 +57,7 @@ static void print_address(struct process *process, struct symbolizer *symbolizer
 		printf("%.*s\n", (int)length, line);
 		return;
 	}
-	frame = symbolizer_lookup(symbolizer, file, offset + 1, &count);
+	frame = symbolizer_lookup(symbolizer, file, offset + 1, CALLEE_UNKNOWN, &count);
 	if (!count)
 		print_named(line, length, at, code_text(text, file, offset + 1));
 	for (size_t i = 0; i < count && (i == 0 || *line == '\t'); i++)

@@ -85,14 +85,14 @@ static const char *name_before(const char *from, const char *start)
 }
 
 static const struct symbol_frame *look_up(struct symbolizer *symbolizer, const struct place *place,
-					  size_t *ret_count)
+					  enum symbol_callee callee, size_t *ret_count)
 {
 	char *path = strndup(place->path, place->path_length);
 	const struct symbol_frame *frames = NULL;
 
 	*ret_count = 0;
 	if (path)
-		frames = symbolizer_lookup(symbolizer, path, place->offset, ret_count);
+		frames = symbolizer_lookup(symbolizer, path, place->offset, callee, ret_count);
 	free(path);
 	return frames;
 }
@@ -109,21 +109,26 @@ static void copy_until(const char *from, const char *end)
 	fwrite(from, 1, (size_t)(end - from), stdout);
 }
 
-static void copy_line(struct symbolizer *symbolizer, const char *line)
+/* `in_stack`: the line before is a frame of a stack. Returns whether this one is. */
+static bool copy_line(struct symbolizer *symbolizer, const char *line, bool in_stack)
 {
+	bool alone = false;
 	const char *copied = line, *from = line;
 	char text[SYMBOLIZER_TEXT];
 	struct place place;
 
 	while (find_place(from, &place)) {
 		size_t count;
-		const struct symbol_frame *frame = look_up(symbolizer, &place, &count);
+		const struct symbol_frame *frame;
 		const char *name = name_before(copied, place.start);
 
+		alone = is_alone(line, name, &place);
+		frame = look_up(symbolizer, &place,
+				alone && in_stack ? CALLEE_LAST : CALLEE_LIBSLAB, &count);
 		from = place.start + 1;
 		if (!count)
 			continue;
-		for (size_t i = 0; i + 1 < count && is_alone(line, name, &place); i++) {
+		for (size_t i = 0; alone && i + 1 < count; i++) {
 			copy_until(line, name);
 			printf("%s\n", symbol_frame_text(frame++, text, sizeof(text)));
 		}
@@ -132,6 +137,7 @@ static void copy_line(struct symbolizer *symbolizer, const char *line)
 		copied = from = place.end;
 	}
 	fputs(copied, stdout);
+	return alone;
 }
 
 /* Line by line, since the log may still grow. */
@@ -141,10 +147,11 @@ static int copy(struct symbolizer *symbolizer)
 	size_t size = 0;
 	ssize_t length;
 	int status = EXIT_DONE;
+	bool in_stack = false;
 
 	while (status == EXIT_DONE && (length = getline(&line, &size, stdin)) > 0) {
 		if (strlen(line) == (size_t)length)
-			copy_line(symbolizer, line);
+			in_stack = copy_line(symbolizer, line, in_stack);
 		else
 			fwrite(line, 1, (size_t)length, stdout);
 		if (fflush(stdout) != 0) {

@@ -8,6 +8,7 @@
  * DWARF are looked up in the symbol table.
  */
 #include "symbolizer.h"
+#include "call_site.h"
 #include "name.h"
 
 #include <dwarf.h>
@@ -32,6 +33,7 @@ struct symbolizer {
 	size_t count;
 	struct symbol_frame *frames; /* of the last address, the innermost first */
 	size_t frame_count;
+	Dwarf_Addr address; /* the last one, as libdwfl has it */
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -138,7 +140,7 @@ static bool is_inlined(Dwarf_Die *die)
 }
 
 /* The linkage name is used only for C++; in C it is the name of an alias. */
-static char *die_name(Dwarf_Die *die)
+static const char *die_symbol(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	const char *mangled = NULL;
@@ -148,7 +150,12 @@ static char *die_name(Dwarf_Die *die)
 		mangled = dwarf_formstring(&attribute);
 	if (!mangled || strncmp(mangled, "_Z", 2) != 0)
 		mangled = dwarf_diename(die);
-	return name_readable(mangled);
+	return mangled;
+}
+
+static char *die_name(Dwarf_Die *die)
+{
+	return name_readable(die_symbol(die));
 }
 
 /* A function may have several ranges; the one that contains pc counts. */
@@ -267,17 +274,26 @@ static void add_calls(struct symbolizer *symbolizer, Dwarf_Die *unit, Dwarf_Die 
 }
 
 /* The scopes of inlined code are those of its source; the DIEs around its DIE show where it was
- * inlined. */
-static void add_scopes(struct symbolizer *symbolizer, Dwarf_Die *unit, Dwarf_Addr pc)
+ * inlined. The caller frees *ret_around. */
+static int scopes_around(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die **ret_around)
 {
-	Dwarf_Die *scopes = NULL, *around = NULL;
+	Dwarf_Die *scopes = NULL;
 	int count = 0;
 
+	*ret_around = NULL;
 	if (dwarf_getscopes(unit, pc, &scopes) > 0)
-		count = dwarf_getscopes_die(&scopes[0], &around);
+		count = dwarf_getscopes_die(&scopes[0], ret_around);
+	free(scopes);
+	return count;
+}
+
+static void add_scopes(struct symbolizer *symbolizer, Dwarf_Die *unit, Dwarf_Addr pc)
+{
+	Dwarf_Die *around;
+	int count = scopes_around(unit, pc, &around);
+
 	add_calls(symbolizer, unit, around, count, pc);
 	free(around);
-	free(scopes);
 }
 
 static bool has_function(const struct symbolizer *symbolizer)
@@ -316,15 +332,106 @@ static void add_frames(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf
 	add_symbol(symbolizer, module, address, place);
 }
 
+/* --- functions that were left by a jump ------------------------------------------------------ */
+
+static bool function_at(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die *ret_function)
+{
+	Dwarf_Die *around;
+	int count = scopes_around(unit, pc, &around), i = 0;
+
+	while (i < count && !is_function(&around[i]))
+		i++;
+	if (i < count)
+		*ret_function = around[i];
+	free(around);
+	return i < count;
+}
+
+static bool find_symbol(Dwfl_Module *module, const char *name, GElf_Sym *symbol,
+			GElf_Addr *ret_start)
+{
+	const int count = dwfl_module_getsymtab(module);
+
+	for (int i = 0; i < count; i++) {
+		const char *its =
+			dwfl_module_getsym_info(module, i, symbol, ret_start, NULL, NULL, NULL);
+
+		if (its && strcmp(its, name) == 0 && symbol->st_shndx != SHN_UNDEF)
+			return true;
+	}
+	return false;
+}
+
+/* Of several jumps, nothing says which it was. */
+static void add_jump(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr start,
+		     const char *inner)
+{
+	Dwarf_Addr bias, pc;
+	Dwarf_Die *unit = find_unit(module, start, &bias), function;
+	unsigned jumps;
+
+	if (!unit || !function_at(unit, start - bias, &function))
+		return;
+	jumps = call_site_jumps(&function, inner, &pc);
+	if (jumps == 1)
+		add_scopes(symbolizer, unit, pc);
+	else if (jumps)
+		add_frame(symbolizer, die_name(&function), (struct place){NULL, 0});
+}
+
+/* The function that was called: its name, NULL if it is one of libslab's, and an address in it. */
+struct inner {
+	const char *name;
+	Dwarf_Addr address;
+};
+
+static bool is_another(const char *name, Dwarf_Addr start, size_t size, const struct inner *inner)
+{
+	if (!inner->name)
+		return strncmp(name, "slab_", 5) != 0;
+	return strcmp(name, inner->name) != 0 && inner->address - start >= size;
+}
+
+/* Does the call before `address` call another function than `inner`, one which went there by a jump? */
+static void add_jumps(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr address,
+		      const struct inner *inner)
+{
+	Dwarf_Addr bias, start;
+	Dwarf_Die *unit = find_unit(module, address, &bias), function, callee;
+	GElf_Sym symbol;
+	char *name;
+
+	if (!unit || !function_at(unit, address - bias, &function) ||
+	    !call_site_callee(&function, address + 1 - bias, &callee))
+		return;
+	name = die_name(&callee);
+	if (name && find_symbol(module, die_symbol(&callee), &symbol, &start) &&
+	    is_another(name, start, symbol.st_size, inner))
+		add_jump(symbolizer, module, start, inner->name);
+	free(name);
+}
+
+/* --- looking up ------------------------------------------------------------------------------ */
+
 const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, const char *path,
-					     uint64_t offset, size_t *ret_count)
+					     uint64_t offset, enum symbol_callee callee,
+					     size_t *ret_count)
 {
 	Dwfl_Module *module = find_module(symbolizer, path);
+	const size_t count = symbolizer->frame_count;
+	char *last = callee == CALLEE_LAST && count ? strdup(symbolizer->frames[count - 1].function)
+						    : NULL;
+	const struct inner inner = {last, symbolizer->address};
 	GElf_Addr bias;
 
 	drop_frames(symbolizer);
-	if (module && dwfl_module_getelf(module, &bias))
-		add_frames(symbolizer, module, offset - 1 + bias);
+	if (module && dwfl_module_getelf(module, &bias)) {
+		symbolizer->address = offset - 1 + bias;
+		if (last || callee == CALLEE_LIBSLAB)
+			add_jumps(symbolizer, module, symbolizer->address, &inner);
+		add_frames(symbolizer, module, symbolizer->address);
+	}
+	free(last);
 	*ret_count = symbolizer->frame_count;
 	return symbolizer->frames;
 }

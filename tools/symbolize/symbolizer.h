@@ -28,9 +28,20 @@ struct symbol_frame {
 };
 
 /*
+ * What was called at a return address. A function that was left by a jump has no return address; with
+ * this and the calls in DWARF it becomes a frame, too.
+ */
+enum symbol_callee {
+	CALLEE_UNKNOWN,
+	CALLEE_LIBSLAB,
+	CALLEE_LAST, /* the function at the address that was looked up before */
+};
+
+/*
  * symbolizer_lookup: the functions at a return address, the innermost first. Inlined functions with
  * the attribute `artificial`, as the typed functions of <slab/slab.h> have it, and those of
- * <slab/slab.hpp> are left out: the line of the next frame is that of their call.
+ * <slab/slab.hpp> are left out: the line of the next frame is that of their call. Of several
+ * functions that were left by jumps, the outermost is found.
  *
  * @path    an executable or shared library; separate debug information is found
  *          as debuggers do.
@@ -41,7 +52,8 @@ struct symbol_frame {
  * are valid until symbolizer_close().
  */
 const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, const char *path,
-					     uint64_t offset, size_t *ret_count);
+					     uint64_t offset, enum symbol_callee callee,
+					     size_t *ret_count);
 
 /* symbol_frame_text: "entry_new+0x1c (entry.c:123)", or "entry_fill (entry.c:98)" if it is inlined.
  * A long name is cut so that the place fits. Returns text. */
