@@ -91,7 +91,7 @@ struct sample {
 	long left; /* allocations until the next sample */
 	uint64_t opened; /* when the gate was opened, in µs; 0: it is closed */
 	uint64_t missed; /* atomic: samples that were due and found no guarded slab */
-	enum guard_end damaged_end; /* atomic: of the last guarded object that was damaged */
+	enum guard_end damaged_end; /* atomic: of the last object that was damaged */
 };
 
 /* Counting of a cache's allocations (count.h). registry_lock protects the members; `since` is atomic

@@ -24,6 +24,17 @@ void damage_repair(const struct damage *damage, struct bug_info *bug)
 	debug_restore(damage);
 }
 
+/* Guarded objects stand at this end from now on: the next such write faults. */
+static void remember_end(struct slab_cache *cache, const struct damage *damage)
+{
+	const bool left = damage->region.problem == SLAB_PROBLEM_LEFT_REDZONE;
+
+	if (left || damage->region.problem == SLAB_PROBLEM_RIGHT_REDZONE ||
+	    damage->region.problem == SLAB_PROBLEM_MALLOC_REDZONE)
+		__atomic_store_n(&cache->sample.damaged_end, left ? GUARD_LEFT : GUARD_RIGHT,
+				 __ATOMIC_RELAXED);
+}
+
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
 			   const struct damage *damage, struct bug_info *bug)
 {
@@ -31,6 +42,7 @@ void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned
 	bug_info_slab(bug, slab);
 	bug_info_object(bug, slab, index);
 	damage_repair(damage, bug);
+	remember_end(cache, damage);
 }
 
 bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,

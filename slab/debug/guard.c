@@ -109,12 +109,9 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug
 		region_of(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", object + place.size,
 			  pages + place.bytes, GUARD_PATTERN);
 	struct damage damage;
-	const bool is_left = debug_region_damaged(&left, &damage);
 
-	if (!is_left && !debug_region_damaged(&right, &damage))
+	if (!debug_region_damaged(&left, &damage) && !debug_region_damaged(&right, &damage))
 		return true;
-	__atomic_store_n(&cache->sample.damaged_end, is_left ? GUARD_LEFT : GUARD_RIGHT,
-			 __ATOMIC_RELAXED);
 	debug_describe_damage(cache, slab, 0, &damage, bug);
 	return false;
 }

@@ -292,6 +292,26 @@ TEST_F(GuardTest, DamageBeforeTheObjectIsFoundWhenItIsFreed)
 	EXPECT_EQ(stats_of(cache_).objects, 0U);
 }
 
+TEST_F(GuardTest, ObjectsStandAtTheEndWhereARedZoneWasDamaged)
+{
+	report_capture reports;
+	std::vector<void *> objs;
+
+	sample_every(cache_, 0);
+	ASSERT_EQ(slab_cache_debug(cache_, SLAB_RED_ZONE), 0);
+	char *obj = static_cast<char *>(slab_alloc(cache_));
+
+	obj[-1] = 1;
+	EXPECT_EQ(slab_cache_validate(cache_), 1);
+	free(obj);
+	sample_every(cache_, 1);
+	for (int i = 0; i < 8; i++) {
+		objs.push_back(slab_alloc(cache_));
+		EXPECT_TRUE(is_guarded(objs.back()) && at_left_end(objs.back()));
+	}
+	free_many(cache_, objs);
+}
+
 TEST_F(GuardTest, ValidationFindsDamageOnce)
 {
 	report_capture reports;
