@@ -30,7 +30,7 @@ const struct bug_info bugs[BUG_COUNT] = {
 			  SCRIPT("1:put dora dora.ek@mail.gothenburg.harbour-east.example.org\n",
 				 "3:get anna\n")},
 	[BUG_UNDERFLOW] = {"underflow", "the newline of a line that is empty is cut off",
-			   SCRIPT("3:get an", "2:", "3:na\n")},
+			   SCRIPT("3:get an", "2:", "3:na\n", "4:", "3:get anna\n")},
 	[BUG_USE_AFTER_FREE_WRITE] = {"use-after-free-write",
 				      "an entry that was deleted is counted up",
 				      SCRIPT("1:watch emil\n", "2:del emil\n", "2:put gert G\n",
@@ -63,4 +63,9 @@ const struct bug_info bugs[BUG_COUNT] = {
 				    "as many bytes are sent back as the client says it sent",
 				    SCRIPT("1:echo 5000 h", "2:put gert gert's sec", "1:i\n",
 					   "2:ret\n")},
+	[BUG_REALLOC_OVERFLOW] = {"realloc-overflow",
+				  "a text is appended to, and its block resized afterwards",
+				  SCRIPT("1:hello anna\n")},
+	[BUG_DATA_RACE] = {"data-race", "a request is counted while the worker has it already",
+			   SCRIPT("1:count\n")},
 };

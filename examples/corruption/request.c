@@ -31,9 +31,9 @@ static char *next_word(char *word)
 
 bool parse_request(struct request *request)
 {
-	static const char *const verbs[VERBS] = {"get",    "put",   "del",  "stat",
-						 "watch",  "again", "note", "echo",
-						 "upload", "hello", "bye"};
+	static const char *const verbs[VERBS] = {"get",    "put",   "del",   "stat",
+						 "watch",  "again", "note",  "echo",
+						 "upload", "hello", "count", "bye"};
 
 	request->argument = next_word(request->line);
 	/* A note is the rest of its line, blanks and all. */

@@ -22,7 +22,7 @@ struct entry {
 	char text[48];
 };
 
-enum verb { GET, PUT, DEL, STAT, WATCH, AGAIN, NOTE, ECHO, UPLOAD, HELLO, BYE, VERBS };
+enum verb { GET, PUT, DEL, STAT, WATCH, AGAIN, NOTE, ECHO, UPLOAD, HELLO, COUNT, BYE, VERBS };
 
 struct request {
 	char line[104];
@@ -43,6 +43,7 @@ struct buffer {
 
 struct connection {
 	int fd;
+	unsigned requests; /* so far; the worker counts */
 	struct request *request; /* being read; NULL: none */
 	struct entry *watched;
 	struct buffer *buffer;

@@ -133,8 +133,36 @@ static void hello(const struct request *request)
 	slab_mfree(text);
 }
 
+/* hello() to a client that says its name. The block may stay where it is when it grows. */
+static void greet(const struct request *request)
+{
+	size_t length = strlen(request->argument);
+	char *line = need(slab_malloc(length + 1));
+
+	strcpy(line, request->argument);
+	if (bug_is(BUG_REALLOC_OVERFLOW)) {
+		strcat(line, "!\r\n");
+		line = need(slab_realloc(line, length + 4));
+	} else {
+		line = need(slab_realloc(line, length + 4));
+		strcat(line, "!\r\n");
+	}
+	answer(request->conn, line, length + 3);
+	slab_mfree(line);
+}
+
+static void count(const struct request *request)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u requests", request->conn->requests);
+	answer_text(request->conn, text);
+}
+
 static void execute(const struct request *request)
 {
+	if (!bug_is(BUG_DATA_RACE))
+		request->conn->requests++;
 	switch (request->verb) {
 	case PUT:
 		put(request);
@@ -157,7 +185,13 @@ static void execute(const struct request *request)
 		upload(request);
 		break;
 	case HELLO:
-		hello(request);
+		if (*request->argument)
+			greet(request);
+		else
+			hello(request);
+		break;
+	case COUNT:
+		count(request);
 		break;
 	case BYE:
 		answer_text(request->conn, "bye");
@@ -182,8 +216,12 @@ void *worker_run(void *unused)
 
 void worker_do(struct request *request)
 {
+	struct connection *conn = request->conn;
+
 	next = request;
 	sem_post(&given);
+	if (bug_is(BUG_DATA_RACE))
+		conn->requests++; /* the worker may read it now */
 	sem_wait(&done);
 }
 
