@@ -159,12 +159,14 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, stack),                                                 \
 		FIELD(struct profile_site, size),                                                  \
 		FIELD(struct profile_site, period),                                                \
+		FIELD(struct profile_site, weight),                                                \
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
 		FIELD(struct profile_site, kept),                                                  \
 		FIELD(struct profile_site, here),                                                  \
 		offsetof(struct profile_site, lifetime),                                           \
 		PROFILE_LIFETIMES,                                                                 \
+		FIELD(struct profile_sample, site),                                                \
 		FIELD(struct slab, next),                                                          \
 		FIELD(struct slab, large),                                                         \
 		FIELD(struct segment, mapped),                                                     \

@@ -132,10 +132,11 @@ TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 	const answered all = inspect("shrink entry");
 
 	EXPECT_EQ(all.result, -EINVAL);
-	EXPECT_EQ(all.text,
-		  "{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
-		  "memory; that can be: ping, stats, slabs, traces, profile, objects, regions, "
-		  "validate\"}");
+	EXPECT_EQ(
+		all.text,
+		"{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
+		"memory; that can be: ping, stats, slabs, traces, profile, waste, objects, regions, "
+		"validate\"}");
 }
 
 TEST(InspectTest, AnUnknownCacheIsNamed)
@@ -214,10 +215,11 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 						"traces allocated 0 " + flagged.name(),
 						"objects",
 						"regions",
+						"waste",
 						"validate " + plain.name(),
 						"validate " + flagged.name()};
 		const answered all =
-			inspect(requests[round % 7], [&](char *bytes, std::size_t size) {
+			inspect(requests[round % 8], [&](char *bytes, std::size_t size) {
 				if (random() % rarity == 0)
 					bytes[random() % size] ^=
 						static_cast<char>(1 << random() % 8);

@@ -35,8 +35,8 @@ constexpr unsigned allocators = 5, creators = 2; /* the eighth thread looks */
 
 std::string answer_to(const std::string &request)
 {
-	static const std::set<std::string> reads = {"stats", "slabs", "traces", "objects",
-						    "regions"};
+	static const std::set<std::string> reads = {"stats",   "slabs",   "traces",
+						    "objects", "regions", "waste"};
 	struct slab_json json = {};
 
 	if (request == "profile" || reads.count(request.substr(0, request.find(' '))))
@@ -157,6 +157,7 @@ TEST_F(LookTest, EveryRequestIsAnswered)
 						   "objects",
 						   "objects ",
 						   "regions",
+						   "waste",
 						   "mark",
 						   "sample 3 ",
 						   "sample 0 ",

@@ -56,7 +56,7 @@ inline bool only_reads(const std::string &request)
 {
 	const std::string word = request.substr(0, request.find(' '));
 
-	for (const char *read : {"stats", "slabs", "traces", "objects", "regions"})
+	for (const char *read : {"stats", "slabs", "traces", "objects", "regions", "waste"})
 		if (word == read)
 			return true;
 	return request == "profile";

@@ -83,7 +83,8 @@ TEST_F(JsonSchemaTest, CallSites)
 	const std::string document = output_of({"--json", "-t", "entry"});
 
 	EXPECT_TRUE(contains(document, "leak_entries")) << document;
-	expect_valid(document + output_of({"--json", "--since-mark"}));
+	expect_valid(document + output_of({"--json", "--since-mark"}) +
+		     output_of({"--json", "--waste"}));
 }
 
 TEST_F(JsonSchemaTest, Leaks)
@@ -115,7 +116,7 @@ TEST_F(JsonSchemaTest, WhatIsReadOfAProcess)
 	std::string documents;
 
 	for (const char *request : {"stats", "slabs entry", "slabs empty", "traces freed 0 entry",
-				    "objects", "objects entry", "regions", "slabs nobody"})
+				    "objects", "objects entry", "regions", "waste", "slabs nobody"})
 		documents += look_text(process.pid(), request);
 	expect_valid(documents);
 }

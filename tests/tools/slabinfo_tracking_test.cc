@@ -242,4 +242,53 @@ TEST_F(SlabinfoTrackingTest, WithoutAMarkOrTrackingThereIsNoLeakReport)
 		<< future.err;
 }
 
+/* --- waste ------------------------------------------------------------------------ */
+
+TEST_F(SlabinfoTrackingTest, WasteIsThatOfCachesUntilCallSitesAreKnown)
+{
+	server process;
+	const std::string pid = std::to_string(process.pid());
+	const std::string caches = slabinfo({"--waste"}).out;
+
+	EXPECT_EQ(caches.find("Slabs of process " + pid + " (control_server) have "), 0U);
+	EXPECT_TRUE(contains(line_with(caches, "entry "), "     500     712 ")) << caches;
+	EXPECT_TRUE(contains(caches, " is not recorded; slabinfo -p " + pid + " -du REGEXP"));
+	EXPECT_FALSE(contains(caches, "Each  Cache"));
+	slabinfo({"-du", "entry"});
+	process.do_task('l');
+	const std::string sites = slabinfo({"--waste", "^entry$"}).out;
+
+	EXPECT_TRUE(contains(sites, "      100 ")) << sites;
+	EXPECT_TRUE(contains(sites, "  entry\n        leak_entries+0x")) << sites;
+	EXPECT_FALSE(contains(sites, "pblock")) << sites;
+}
+
+TEST_F(SlabinfoTrackingTest, WasteIsDrawnByCallSite)
+{
+	server process;
+	const result nobody = slabinfo({"--waste", "--flame=-"});
+
+	EXPECT_EQ(nobody.status, 1);
+	EXPECT_TRUE(contains(nobody.err, "no cache of process ")) << nobody.err;
+	slabinfo({"-du", "entry"});
+	process.do_task('l');
+	const std::string picture = slabinfo({"--waste", "--flame=-"}).out;
+
+	EXPECT_TRUE(contains(picture, "<title>leak_entries: ")) << picture;
+	EXPECT_TRUE(contains(picture, "Free memory that objects of process "));
+}
+
+TEST_F(SlabinfoTrackingTest, SamplesAreChargedWithTheWasteOfTheirCache)
+{
+	server process;
+
+	slabinfo({"--profile=1"});
+	process.do_task('l');
+	const std::string sites = slabinfo({"--waste"}).out;
+
+	EXPECT_TRUE(contains(sites, "  entry, by the heap profile\n        leak_entries+0x"))
+		<< sites;
+	EXPECT_TRUE(contains(sites, "      100 ")) << "as many as are sampled" << sites;
+}
+
 } /* namespace */

@@ -78,7 +78,7 @@ TEST_P(TransportsTest, EveryRequestIsAnsweredTheSame)
 	ASSERT_TRUE(memory && plain);
 	for (const char *request :
 	     {"ping", "stats", "slabs entry", "slabs pblock", "traces allocated 0 entry",
-	      "traces freed 0 entry", "objects", "objects entry", "regions", "profile"})
+	      "traces freed 0 entry", "objects", "objects entry", "regions", "profile", "waste"})
 		EXPECT_EQ(answer(memory, request), answer(plain, request)) << request;
 	memory_close(memory);
 	memory_close(plain);

@@ -86,6 +86,10 @@ INSTANTIATE_TEST_SUITE_P(
 			   "--pprof and --flame cannot be combined; give one of them"},
 		usage_case{{"--pprof=a", "--json"},
 			   "--pprof and --json cannot be combined; give one of them"},
+		usage_case{{"--pprof=a", "--waste"},
+			   "--pprof and --waste cannot be combined; give one of them"},
+		usage_case{{"--profile=peak", "--waste"},
+			   "--profile=peak and --waste cannot be combined; give one of them"},
 		usage_case{{"--profile=peak", "--top"},
 			   "--top and --profile=peak cannot be combined; give one of them"},
 		usage_case{{"--profile=lifetimes", "--flame=a.svg"},
@@ -205,8 +209,8 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 		"-z --zero|--process=NAME|--list|--memory|--core=FILE|"
 		"--exe=FILE|--copy=N|--json|--openmetrics|--set=CACHE.ATTRIBUTE=VALUE|--reset|"
 		"--trim|--sample=N|--fail=SPEC|--mark|--since-mark[=MARK]|"
-		"--top[=SECONDS]|--map=SVG|--profile=peak|--profile=BYTES|--pprof=FILE|"
-		"--flame=SVG|"
+		"--top[=SECONDS]|--map=SVG|--waste|--profile=peak|lifetimes|--profile=BYTES|"
+		"--pprof=FILE|--flame=SVG|"
 		"--record=FILE|--interval=SECONDS|--plot=SVG FILE...|--diff A B|"
 		"--version|");
 

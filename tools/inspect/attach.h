@@ -79,8 +79,8 @@ int attach_list(const struct choice *choice);
 /*
  * attach_query: "REQUEST NAME" (name may be NULL) without control characters. Returns the answer if it is
  * ok; NULL after an error message by fail(). The caller puts the answer with json_object_put(). Requests
- * that only read ("stats", "slabs", "traces", "objects", "regions", "profile") are answered from memory,
- * others by the process.
+ * that only read ("stats", "slabs", "traces", "objects", "regions", "waste", "profile") are answered
+ * from memory, others by the process.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
 

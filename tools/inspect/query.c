@@ -30,7 +30,8 @@
 /* Is the request answered from memory? */
 static bool only_reads(const struct process *process, const char *request)
 {
-	static const char *const words[] = {"stats", "slabs", "traces", "objects", "regions"};
+	static const char *const words[] = {"stats",   "slabs",   "traces",
+					    "objects", "regions", "waste"};
 	const size_t length = strcspn(request, " ");
 
 	/* With a word it acts. A process that runs validates itself. */

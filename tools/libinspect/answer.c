@@ -318,6 +318,7 @@ static const struct {
 	{"slabs", true, answer_slabs},
 	{"traces", true, answer_traces},
 	{"profile", false, inspect_put_profile},
+	{"waste", false, inspect_put_waste},
 	{"objects", true, inspect_put_objects},
 	{"regions", false, inspect_put_regions},
 	{"validate", true, inspect_put_verified},
@@ -335,7 +336,7 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 	}
 	return refuse(json, -EINVAL,
 		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
-		      "traces, profile, objects, regions, validate",
+		      "traces, profile, waste, objects, regions, validate",
 		      request);
 }
 

@@ -24,6 +24,11 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 int inspect_put_regions(struct inspection *in, const char *rest, struct slab_json *json);
 int inspect_put_verified(struct inspection *in, const char *name, struct slab_json *json);
 
+/* --- waste (answer_waste.c) ------------------------------------------------------------- */
+
+/* Answer the request "waste". */
+int inspect_put_waste(struct inspection *in, const char *rest, struct slab_json *json);
+
 /* --- stacks (answer_stacks.c) ----------------------------------------------------------- */
 
 /* Write the member `stack`: addresses. */

@@ -84,11 +84,22 @@ static bool set_sample(struct options *options, const char *text)
 	return set_view(options, VIEW_SAMPLE);
 }
 
+/* A view of its own, unless it is drawn or written (settle_part()). */
+static bool set_part(struct options *options, enum heap_part part)
+{
+	if (options->part && options->part != part) {
+		fail("--profile=peak and --waste cannot be combined; give one of them");
+		return false;
+	}
+	options->part = part;
+	return true;
+}
+
 /* The process knows the units. */
 static bool set_profile(struct options *options, const char *text)
 {
 	if (strcmp(text, "peak") == 0)
-		return options->at_peak = true;
+		return set_part(options, HEAP_AT_PEAK);
 	if (strcmp(text, "lifetimes") == 0)
 		return set_view(options, VIEW_LIFETIMES);
 	if (!isdigit((unsigned char)*text)) {
@@ -291,6 +302,8 @@ static bool set_option(struct options *options, int option)
 	case OPTION_FAIL:
 		options->fail = optarg;
 		return set_view(options, VIEW_FAIL);
+	case OPTION_WASTE:
+		return set_part(options, HEAP_WASTE);
 	case OPTION_PROFILE:
 		return set_profile(options, optarg);
 	case OPTION_MAP:
@@ -312,11 +325,13 @@ static bool set_option(struct options *options, int option)
 	}
 }
 
-/* The peak is a view of its own, unless it is drawn or written. */
-static bool settle_peak(struct options *options)
+static bool settle_part(struct options *options)
 {
-	return !options->at_peak || options->view == VIEW_PPROF || options->view == VIEW_FLAME ||
-	       set_view(options, VIEW_PEAK);
+	if (!options->part || options->view == VIEW_FLAME)
+		return true;
+	if (options->part == HEAP_WASTE)
+		return set_view(options, VIEW_WASTE);
+	return options->view == VIEW_PPROF || set_view(options, VIEW_PEAK);
 }
 
 /* --json alone is a view of its own, and a form of those that have one. */
@@ -449,7 +464,7 @@ static bool set_pattern(struct options *options, char **words)
 static bool settle(struct options *options, char **words)
 {
 	words = target_take(options, words);
-	if (!settle_peak(options) || !settle_json(options) || !settle_choice(options) ||
+	if (!settle_part(options) || !settle_json(options) || !settle_choice(options) ||
 	    !settle_interval(options) || !settle_stop_limit(options))
 		return false;
 	if (view_rules(options->view)->with & WITH_OPERANDS)

@@ -35,12 +35,20 @@ enum view {
 	VIEW_PROFILE,
 	VIEW_PEAK,
 	VIEW_LIFETIMES,
+	VIEW_WASTE,
 	VIEW_PPROF,
 	VIEW_FLAME,
 	VIEW_RECORD,
 	VIEW_PLOT,      /* needs no process */
 	VIEW_DIFF,      /* needs no process */
 	VIEW_PROCESSES, /* needs no process */
+};
+
+/* What a table, a picture or a file has of each call site. */
+enum heap_part {
+	HEAP_NOW,     /* the heap profile: what is in use */
+	HEAP_AT_PEAK, /* --profile=peak: what was in use at the peak */
+	HEAP_WASTE,   /* --waste: free memory that its objects keep */
 };
 
 /* The order of the table's rows. */
@@ -72,7 +80,7 @@ struct options {
 	long sample; /* N of --sample */
 	const char *fail; /* SPEC of --fail */
 	const char *profile; /* BYTES of --profile */
-	bool at_peak; /* --profile=peak, also of --pprof and --flame */
+	enum heap_part part; /* of VIEW_PEAK, VIEW_WASTE, --pprof, --flame */
 	const char *set; /* CACHE.ATTRIBUTE=VALUE of --set */
 	uint64_t mark; /* of --since-mark, 0: the last one */
 	const char *file; /* of --map, --record, --plot, --pprof, --flame */

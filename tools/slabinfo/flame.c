@@ -172,15 +172,26 @@ static void draw_node(struct picture *picture, const struct node *node, double x
 static void draw_title(struct picture *picture, const struct heap *heap,
 		       const struct process *process)
 {
+	static const char *const titles[] = {
+		[HEAP_NOW] = "Heap of process %d (%s)",
+		[HEAP_AT_PEAK] = "Heap of process %d (%s) at its peak",
+		[HEAP_WASTE] = "Free memory that objects of process %d (%s) keep",
+	};
 	char size[SIZE_TEXT], all[SIZE_TEXT];
 
-	svg_text(&picture->svg, MARGIN, 32, "h1 b", "Heap of process %d (%s)%s", process->pid,
-		 process->command, heap->at_peak ? " at its peak" : "");
-	svg_text(&picture->svg, MARGIN, 54, "dim",
-		 "%s in use of %s allocated since the profile was switched on: estimates from %llu "
-		 "samples",
-		 size_text(size, (uint64_t)heap->inuse_bytes),
-		 size_text(all, (uint64_t)heap->alloc_bytes), (unsigned long long)heap->samples);
+	svg_text(&picture->svg, MARGIN, 32, "h1 b", titles[heap->part], process->pid,
+		 process->command);
+	size_text(size, (uint64_t)heap->inuse_bytes);
+	if (heap->part == HEAP_WASTE)
+		svg_text(&picture->svg, MARGIN, 54, "dim",
+			 "%s of slabs hold no object, and are charged to the objects beside them",
+			 size);
+	else
+		svg_text(&picture->svg, MARGIN, 54, "dim",
+			 "%s in use of %s allocated since the profile was switched on: estimates "
+			 "from %llu samples",
+			 size, size_text(all, (uint64_t)heap->alloc_bytes),
+			 (unsigned long long)heap->samples);
 }
 
 static int draw(const struct options *options, const struct heap *heap,
@@ -231,7 +242,7 @@ static int draw_heap(const struct options *options, const struct heap *heap,
 int view_flame(const struct options *options, struct process *process)
 {
 	struct heap heap;
-	int status = heap_load(&heap, process, options->at_peak);
+	int status = heap_load(&heap, process, options->part);
 
 	if (status == EXIT_DONE)
 		status = draw_heap(options, &heap, process);

@@ -108,6 +108,13 @@ const char *heap_place_text(const struct heap_place *place, char text[HEAP_TEXT]
 
 /* --- sites ------------------------------------------------------------------------------ */
 
+static void take_waste(struct heap *heap, struct heap_site *site, struct json_object *json)
+{
+	site->inuse_objects = (double)model_number(json, "objects");
+	site->inuse_bytes = (double)model_number(json, "bytes");
+	heap->inuse_bytes += site->inuse_bytes;
+}
+
 static void estimate(struct heap *heap, struct heap_site *site, struct json_object *json)
 {
 	const uint64_t period = model_number(json, "period"), freed = model_number(json, "freed");
@@ -119,7 +126,7 @@ static void estimate(struct heap *heap, struct heap_site *site, struct json_obje
 	now = site->samples > freed ? site->samples - freed : 0;
 	site->alloc_objects = (double)site->samples * weight;
 	site->inuse_objects =
-		(double)(heap->at_peak ? model_number(json, "at_peak") : now) * weight;
+		(double)(heap->part == HEAP_AT_PEAK ? model_number(json, "at_peak") : now) * weight;
 	site->alloc_bytes = site->alloc_objects * size;
 	site->inuse_bytes = site->inuse_objects * size;
 	site->freed_objects = (double)(site->samples - now) * weight;
@@ -168,7 +175,10 @@ static void load_site(struct heap *heap, struct symbolizer *symbolizer, struct j
 	};
 	for (size_t i = 0; i < site->frames; i++)
 		frame[i] = place_of(heap, symbolizer, json_object_array_get_idx(stack, i));
-	estimate(heap, site, json);
+	if (heap->part == HEAP_WASTE)
+		take_waste(heap, site, json);
+	else
+		estimate(heap, site, json);
 }
 
 static bool load_sites(struct heap *heap, struct symbolizer *symbolizer)
@@ -190,7 +200,11 @@ static bool load_sites(struct heap *heap, struct symbolizer *symbolizer)
 
 static int report_nothing(const struct heap *heap, const struct process *process)
 {
-	if (heap->period)
+	if (heap->part == HEAP_WASTE)
+		fail("no cache of process %d (%s) records who allocates; slabinfo -p %d -du REGEXP "
+		     "switches that on, and --profile=512k for samples",
+		     process->pid, process->command, process->pid);
+	else if (heap->period)
 		fail("process %d (%s) has allocated nothing that was sampled since its heap profile was "
 		     "switched on",
 		     process->pid, process->command);
@@ -204,14 +218,14 @@ static int report_nothing(const struct heap *heap, const struct process *process
 	return EXIT_NOTHING;
 }
 
-int heap_load(struct heap *heap, struct process *process, bool at_peak)
+int heap_load(struct heap *heap, struct process *process, enum heap_part part)
 {
 	struct symbolizer *symbolizer;
 	bool loaded;
 
 	memset(heap, 0, sizeof(*heap));
-	heap->at_peak = at_peak;
-	heap->answer = attach_query(process, "profile", NULL);
+	heap->part = part;
+	heap->answer = attach_query(process, part == HEAP_WASTE ? "waste" : "profile", NULL);
 	if (!heap->answer)
 		return EXIT_NOTHING;
 	heap->period = model_number(heap->answer, "period");

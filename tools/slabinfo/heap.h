@@ -6,6 +6,7 @@
 #ifndef SLABINFO_HEAP_H
 #define SLABINFO_HEAP_H
 
+#include "args.h"
 #include "attach.h"
 #include "memory.h"
 
@@ -57,12 +58,12 @@ struct heap {
 	size_t index_room;
 	double inuse_bytes, alloc_bytes, now_bytes;
 	uint64_t samples;
-	bool at_peak;
+	enum heap_part part;
 };
 
-/* heap_load: the profile of a process, now or at its peak. Returns EXIT_DONE; or another exit status after an error
+/* heap_load: the profile of a process, or its waste as what is in use. Returns EXIT_DONE; or another exit status after an error
  * message: the process did not answer, or has no samples. The caller frees the heap in any case. */
-int heap_load(struct heap *heap, struct process *process, bool at_peak);
+int heap_load(struct heap *heap, struct process *process, enum heap_part part);
 void heap_free(struct heap *heap);
 
 /* heap_place_text: a name for a place: the function, or the file and the offset in it. */

@@ -157,7 +157,7 @@ static void print_table(const struct options *options, const struct heap *heap,
 int view_peak(const struct options *options, struct process *process)
 {
 	struct heap heap;
-	int status = heap_load(&heap, process, true);
+	int status = heap_load(&heap, process, HEAP_AT_PEAK);
 
 	if (status == EXIT_DONE) {
 		print_title(&heap, process);
@@ -170,7 +170,7 @@ int view_peak(const struct options *options, struct process *process)
 int view_lifetimes(const struct options *options, struct process *process)
 {
 	struct heap heap;
-	int status = heap_load(&heap, process, false);
+	int status = heap_load(&heap, process, HEAP_NOW);
 
 	if (status == EXIT_DONE) {
 		printf("Lifetimes in process %d (%s); estimates from %llu samples\n\n",

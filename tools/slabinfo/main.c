@@ -93,6 +93,8 @@ static int show(const struct options *options, struct process *process, struct m
 		break;
 	case VIEW_REPORT:
 		return report(options, process, model);
+	case VIEW_WASTE:
+		return view_waste(options, process, model);
 	case VIEW_OPENMETRICS:
 		view_openmetrics(process, model);
 		break;
@@ -106,12 +108,12 @@ static int show(const struct options *options, struct process *process, struct m
 static bool counts_itself(enum view view)
 {
 	return view == VIEW_TOTALS || view == VIEW_EXTENDED_TOTALS || view == VIEW_TRACKING ||
-	       view == VIEW_SINCE_MARK;
+	       view == VIEW_SINCE_MARK || view == VIEW_WASTE;
 }
 
 static bool has_call_sites(enum view view)
 {
-	return view == VIEW_TRACKING || view == VIEW_SINCE_MARK;
+	return view == VIEW_TRACKING || view == VIEW_SINCE_MARK || view == VIEW_WASTE;
 }
 
 static int show_selected(const struct options *options, struct process *process,

@@ -60,6 +60,7 @@ const struct option long_options[] = {
 	{"profile", required_argument, NULL, OPTION_PROFILE},
 	{"pprof", required_argument, NULL, OPTION_PPROF},
 	{"flame", required_argument, NULL, OPTION_FLAME},
+	{"waste", no_argument, NULL, OPTION_WASTE},
 	{"find-leaks", no_argument, NULL, OPTION_FIND_LEAKS},
 	{"stop-limit", required_argument, NULL, OPTION_STOP_LIMIT},
 	{"version", no_argument, NULL, OPTION_VERSION},
@@ -76,6 +77,7 @@ static const struct view_option views[] = {
 	{'n', VIEW_NUMA, "-n", WITH_ALL},
 	{'r', VIEW_REPORT, "-r", WITH_ALL},
 	{'t', VIEW_TRACKING, "-t", WITH_ALL},
+	{OPTION_WASTE, VIEW_WASTE, "--waste", WITH_ALL},
 	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark", WITH_ALL},
 	{0, VIEW_JSON, "--json", WITH_ALL},
 	{OPTION_OPENMETRICS, VIEW_OPENMETRICS, "--openmetrics", WITH_REGEXP | WITH_CORE},
@@ -112,7 +114,7 @@ const char help_text[] =
 	"         -n --numa     slabs on each node      -t --tracking  call sites (-du)\n"
 	"         --json        output for programs     --openmetrics  for Prometheus\n"
 	"         --top[=SECONDS]  live screen          --map=SVG      draw all slabs\n"
-	"         --profile=peak  most bytes in use     --profile=lifetimes  of objects\n"
+	"         --waste       who keeps free memory   --profile=peak|lifetimes\n"
 	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
 	"Lines    -N --lines=K first K  -z --zero also empty  -e --empty only empty ones\n"
 	"         -U --unreclaim only unreclaimable ones\n"

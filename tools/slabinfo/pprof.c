@@ -348,7 +348,7 @@ int view_pprof(const struct options *options, struct process *process)
 {
 	struct heap heap;
 	struct pprof pprof = {.heap = &heap};
-	int status = heap_load(&heap, process, options->at_peak);
+	int status = heap_load(&heap, process, options->part);
 
 	if (status == EXIT_DONE) {
 		put_profile(&pprof);

@@ -29,6 +29,7 @@ int view_tracking(const struct options *options, struct process *process,
 		  const struct model *model);
 int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model);
+int view_waste(const struct options *options, struct process *process, struct model *model);
 int view_map(const struct options *options, struct process *process, const struct model *model);
 /* The heap profile of the process. */
 int view_pprof(const struct options *options, struct process *process);
