@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of an allocation that fails for lack of memory: who holds it. */
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <sys/resource.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -69,10 +74,11 @@ struct numbers {
 	char more = 0;
 };
 
-numbers without_growth(const std::string &line)
+numbers without_growth(std::string line)
 {
 	numbers found;
 
+	line = std::regex_replace(line, std::regex(" +[+-][0-9]+ "), " ");
 	EXPECT_GE(std::sscanf(line.c_str(), "%lu %lu %lu%c", &found.kib, &found.free,
 			      &found.objects, &found.more),
 		  3)
@@ -191,6 +197,91 @@ TEST_F(HoldersTest, GrowthIsThatSinceThePassAMinuteAgo)
 	EXPECT_TRUE(contains(text, "growth"));
 	free_many(cache, objects);
 	free_many(cache, more);
+}
+
+TEST_F(HoldersTest, TheTenLargestCachesAreInOrder)
+{
+	std::vector<std::unique_ptr<test_cache>> caches;
+	std::vector<std::vector<void *>> objects;
+	std::vector<std::uint64_t> found;
+
+	for (unsigned i : {5, 12, 1, 8, 3, 10, 2, 7, 11, 4, 9, 6}) {
+		caches.push_back(std::make_unique<test_cache>(1000));
+		objects.push_back(alloc_many(*caches.back(), 100 * i));
+	}
+	limited_cache cache;
+	objects.emplace_back();
+	written_at_limit(cache, &objects.back());
+	std::istringstream lines(text.substr(text.find("cache\n") + std::strlen("cache\n")));
+
+	for (std::string line; std::getline(lines, line) && line[0] == ' ';)
+		found.push_back(without_growth(line).kib);
+	EXPECT_EQ(found.size(), 10U) << text;
+	EXPECT_TRUE(std::is_sorted(found.rbegin(), found.rend())) << text;
+	EXPECT_GE(found.front(), 1200U);
+	free_many(cache, objects.back());
+	for (std::size_t i = 0; i < caches.size(); i++)
+		free_many(*caches[i], objects[i]);
+}
+
+TEST_F(HoldersTest, ThreadsThatFailAtOnceWriteOneReport)
+{
+	limited_cache cache;
+	std::vector<std::thread> threads;
+	std::atomic<unsigned> reports{0};
+	std::vector<void *> objects;
+
+	written_at_limit(cache, &objects);
+	slab_set_limit_handler(
+		[](struct slab_cache *, std::size_t, const char *report, void *arg) {
+			*static_cast<std::atomic<unsigned> *>(arg) += report != nullptr;
+		},
+		&reports);
+	holders_reported = 0;
+	testing::internal::CaptureStderr();
+	for (unsigned i = 0; i < 8; i++)
+		threads.emplace_back([&] { EXPECT_EQ(slab_alloc(cache), nullptr); });
+	for (std::thread &thread : threads)
+		thread.join();
+	testing::internal::GetCapturedStderr();
+	EXPECT_EQ(reports, 1U);
+	free_many(cache, objects);
+}
+
+/* Another thread is in the handler, and does not exist in the child. */
+TEST_F(HoldersTest, AChildReportsItself)
+{
+	static std::atomic<bool> is_inside, may_leave;
+	limited_cache cache;
+	std::vector<void *> objects;
+
+	written_at_limit(cache, &objects);
+	is_inside = may_leave = false;
+	slab_set_limit_handler(
+		[](struct slab_cache *, std::size_t, const char *, void *) {
+			for (is_inside = true; !may_leave;)
+				std::this_thread::yield();
+		},
+		nullptr);
+	holders_reported = 0;
+	testing::internal::CaptureStderr();
+	std::thread other([&] { EXPECT_EQ(slab_alloc(cache), nullptr); });
+	while (!is_inside)
+		std::this_thread::yield();
+	EXPECT_EQ(run_in_child_now([&] {
+			  may_leave = true;
+			  slab_set_limit_handler([](struct slab_cache *, std::size_t,
+						    const char *report,
+						    void *) { _exit(report ? 0 : 2); },
+						 nullptr);
+			  holders_reported = 0;
+			  return slab_alloc(cache) ? 3 : 1;
+		  }),
+		  "");
+	may_leave = true;
+	other.join();
+	testing::internal::GetCapturedStderr();
+	free_many(cache, objects);
 }
 
 /* The estimate of bytes is exact to some standard deviations. */
