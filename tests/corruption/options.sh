@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# options.sh PROGRAM FOLDER: what examples/corruption makes of its options, and that
-# FOLDER has an expected report for every bug that it knows.
+# options.sh PROGRAM EXPECTED: what examples/corruption makes of its options, and that
+# EXPECTED has an expected report for every bug that it knows.
 set -u
 
 program=$1
-folder=$2
+expected=$2
 err=$(mktemp)
 trap 'rm -f "$err"' EXIT
 failures=0
@@ -47,6 +47,6 @@ grep -q '^usage: corruption BUG' "$err" || fail '--help does not say how it is u
 "$program" --list >"$err" || fail '--list fails'
 # shellcheck disable=SC2013 # words, one in each line
 for bug in $(awk '{ print $1 }' "$err"); do
-	[ -s "$folder/$bug.txt" ] || fail "no report is expected of $bug"
+	grep -q "^\$ corruption $bug " "$expected" || fail "no report is expected of $bug"
 done
 [ $failures -eq 0 ]
