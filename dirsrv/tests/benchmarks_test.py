@@ -29,11 +29,6 @@ class Benchmarks(unittest.TestCase):
         for figure in (("split", "search"), ("flat", "search"), ("cache", "hit.few")):
             self.assertGreater(rows[(*figure, "time")], 0)
 
-    def test_eviction(self):
-        rows = self.bench("eviction", "--cases", "zipf")
-        for policy in ("S3-FIFO", "CLOCK"):
-            self.assertGreater(rows[policy, "zipf", "hit_rate"], 1)
-
     def test_listener(self):
         rows = self.bench("listener", "--cases", "busy|idle|accept|mix", "--contestants", "inline,multi,slab,glibc",
                           "--connections", "4", "--idle", "10")
