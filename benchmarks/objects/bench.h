@@ -8,8 +8,7 @@
  * in *phases*, a phase repeats *laps* until its time is over, and each lap gives
  * one sample per *row*: what a user sees in the table ("in_order.alloc").
  */
-#ifndef OBJECTS_BENCH_H
-#define OBJECTS_BENCH_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -147,5 +146,3 @@ static inline void bench_relax(void)
 	__asm__ volatile("yield" : : : "memory");
 #endif
 }
-
-#endif /* OBJECTS_BENCH_H */

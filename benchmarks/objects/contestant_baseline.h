@@ -2,8 +2,7 @@
 /*
  * A cache of another design (benchmarks/baselines): BASELINE is the prefix of its functions.
  */
-#ifndef OBJECTS_CONTESTANT_H
-#define OBJECTS_CONTESTANT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -44,5 +43,3 @@ static const char *contestant_allocator(void)
 {
 	return BASELINE_TITLE " of benchmarks/baselines";
 }
-
-#endif /* OBJECTS_CONTESTANT_H */

@@ -4,8 +4,7 @@
  * registered thread, all of it inlined. Not a general allocator but the floor:
  * what remains when memory never has to be found or given back.
  */
-#ifndef OBJECTS_CONTESTANT_H
-#define OBJECTS_CONTESTANT_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -125,5 +124,3 @@ static const char *contestant_allocator(void)
 {
 	return rte_version();
 }
-
-#endif /* OBJECTS_CONTESTANT_H */

@@ -3,8 +3,7 @@
  * No allocator: a thread gets the same block each time. The cost of a case without the
  * allocations. Only of the case trace; elsewhere objects must differ.
  */
-#ifndef OBJECTS_CONTESTANT_H
-#define OBJECTS_CONTESTANT_H
+#pragma once
 
 #include "bench.h"
 
@@ -41,5 +40,3 @@ static const char *contestant_allocator(void)
 {
 	return "empty: no allocator, the cost of the replay";
 }
-
-#endif /* OBJECTS_CONTESTANT_H */

@@ -3,8 +3,7 @@
  * Allocations by size: malloc and free, glibc's or whatever LD_PRELOAD puts in their place;
  * slab_malloc(); or GLib's GSlice, the slab allocator that many C servers already have at hand.
  */
-#ifndef OBJECTS_CONTESTANT_H
-#define OBJECTS_CONTESTANT_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -31,14 +30,14 @@
 #define CONTESTANT_PROCESS_PER_SIZE false
 
 static size_t contestant_size;
-static size_t contestant_sizes[TRACE_MAX_TYPES];
+static size_t contestant_sizes[TRACE_MAX_CACHES];
 
 #define OBJ_ALLOC() CONTESTANT_ALLOC(contestant_size)
 #define OBJ_FREE(obj) CONTESTANT_FREE(contestant_size, obj)
 #define TYPED_ALLOC(type) CONTESTANT_ALLOC(contestant_sizes[type])
 #define TYPED_FREE(type, obj) CONTESTANT_FREE(contestant_sizes[type], obj)
-#define SIZED_ALLOC(type) TYPED_ALLOC(type)
-#define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
+#define SIZED_ALLOC(size) CONTESTANT_ALLOC(size)
+#define SIZED_FREE(size, obj) CONTESTANT_FREE(size, obj)
 
 static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
 {
@@ -51,8 +50,8 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 
 static const char *contestant_open_trace(const struct trace *trace)
 {
-	for (unsigned i = 0; i < trace->header->types; i++)
-		contestant_sizes[i] = trace->types[i].size;
+	for (unsigned i = 0; i < trace->caches; i++)
+		contestant_sizes[i] = trace->cache[i].size;
 	return NULL;
 }
 
@@ -73,5 +72,3 @@ static const char *contestant_allocator(void)
 	return function && dladdr(function, &info) ? info.dli_fname : "unknown";
 #endif
 }
-
-#endif /* OBJECTS_CONTESTANT_H */

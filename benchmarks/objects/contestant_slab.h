@@ -2,8 +2,7 @@
 /*
  * libslab: calls of the shared library, or of the static one linked with LTO.
  */
-#ifndef OBJECTS_CONTESTANT_H
-#define OBJECTS_CONTESTANT_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +17,14 @@
 #define CONTESTANT_PROCESS_PER_SIZE false
 
 static struct slab_cache *contestant_cache;
-static struct slab_cache *contestant_caches[TRACE_MAX_TYPES];
-static size_t contestant_sizes[TRACE_MAX_TYPES];
+static struct slab_cache *contestant_caches[TRACE_MAX_CACHES];
 
 #define OBJ_ALLOC() slab_alloc(contestant_cache)
 #define OBJ_FREE(obj) slab_free(contestant_cache, (obj))
 #define TYPED_ALLOC(type) slab_alloc(contestant_caches[type])
 #define TYPED_FREE(type, obj) slab_free(contestant_caches[type], (obj))
-#define SIZED_ALLOC(type) slab_malloc(contestant_sizes[type])
-#define SIZED_FREE(type, obj) slab_mfree(obj)
+#define SIZED_ALLOC(size) slab_malloc(size)
+#define SIZED_FREE(size, obj) slab_mfree(obj)
 #define OBJ_ALLOC_BULK(n, objs) slab_alloc_bulk(contestant_cache, SLAB_ALLOC_FULL, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) slab_free_bulk(contestant_cache, (n), (objs))
 
@@ -48,13 +46,9 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 
 static const char *contestant_open_trace(const struct trace *trace)
 {
-	for (unsigned i = 0; i < trace->header->types; i++) {
-		const struct trace_type *type = &trace->types[i];
-
-		contestant_sizes[i] = type->size;
-		if (!type->name[0])
-			continue; /* memory by size */
-		contestant_caches[i] = slab_cache_create(type->name, type->size, NULL, 0);
+	for (unsigned i = 0; i < trace->caches; i++) {
+		contestant_caches[i] = slab_cache_create(trace->cache[i].name, trace->cache[i].size,
+							 NULL, 0);
 		if (!contestant_caches[i])
 			return slab_create_error();
 	}
@@ -68,5 +62,3 @@ static const char *contestant_allocator(void)
 	snprintf(text, sizeof(text), "libslab %s, engine %s", slab_version(), slab_engine());
 	return text;
 }
-
-#endif /* OBJECTS_CONTESTANT_H */

@@ -57,7 +57,7 @@ static bool case_selected(const struct bench_case *c, size_t size)
 static unsigned case_threads(const struct bench_case *c)
 {
 	if (is_traced(c))
-		return bench_trace->header->threads;
+		return bench_trace->threads;
 	return c->threads == BENCH_ALL_CPUS ? bench_cpus() : c->threads;
 }
 
@@ -76,7 +76,7 @@ static void run_case(const struct bench_case *c, size_t size)
 {
 	static struct team team;
 	size_t live =
-		is_traced(c) ? bench_trace->header->slots : (size_t)case_threads(c) * c->slots;
+		is_traced(c) ? bench_trace->slots : (size_t)case_threads(c) * c->slots;
 	const char *why;
 
 	memset(&team, 0, sizeof(team));

@@ -4,8 +4,7 @@
  * where they do, the newest object of the array serves every allocation, and what it costs to
  * find one in a slab that is nearly full stays hidden.
  */
-#ifndef OBJECTS_MIXED_H
-#define OBJECTS_MIXED_H
+#pragma once
 
 #include "program.h"
 
@@ -161,5 +160,3 @@ static void survivors(struct team *team, unsigned self)
 		record_alloc(team, self, freed, SURVIVORS_FREED);
 	}
 }
-
-#endif /* OBJECTS_MIXED_H */

@@ -7,8 +7,7 @@
  * it. The generator keeps only slot numbers and never sees an object, so every
  * contestant gets the same steps, and its memory is none of the allocator's.
  */
-#ifndef OBJECTS_PROGRAM_H
-#define OBJECTS_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ void program_zipf(struct program *program);
 const uint32_t *program_fill(struct program *program, unsigned *n);
 /* program_next: PROGRAM_LEAD + PROGRAM_STEPS steps, or a few more. */
 const uint32_t *program_next(struct program *program, program_mix mix, unsigned *n);
-
-#endif /* OBJECTS_PROGRAM_H */

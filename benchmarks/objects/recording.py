@@ -19,7 +19,7 @@ def workers():
 
 
 def why_not(build, path):
-    """The error of reading a trace, which includes its self-check; "" if there is none."""
+    """The error of reading a trace; "" if there is none."""
     result = subprocess.run([os.path.join(build, "bin/objects-malloc"), "--trace", path, "--list"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     return result.stderr.strip().split(": ", 1)[-1] if result.returncode else ""

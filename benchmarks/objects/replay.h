@@ -8,8 +8,7 @@
  * the time in which a thread waits for another is not part of it. `trace.elapsed` is the
  * time of the load on all its CPUs.
  */
-#ifndef OBJECTS_REPLAY_H
-#define OBJECTS_REPLAY_H
+#pragma once
 
 #include <time.h>
 
@@ -18,7 +17,6 @@
 #ifdef TYPED_ALLOC
 
 static struct replay_thread {
-	_Alignas(64) atomic_uint signals;
 	_Alignas(64) uint64_t waited; /* CPU time in ns, as busy */
 	uint64_t busy;
 } replay_threads[TRACE_MAX_THREADS];
@@ -31,62 +29,68 @@ static uint64_t replay_cpu_time(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void replay_wait(struct replay_thread *self, const struct trace_step *step)
+/* The object in a slot. Another thread may be about to put it there. */
+static void *replay_wait(struct replay_thread *self, _Atomic(void *) *slot)
 {
-	atomic_uint *signals = &replay_threads[step->type].signals;
+	uint64_t start = replay_cpu_time();
 	unsigned spins = 0;
-	uint64_t start;
+	void *obj;
 
-	if (atomic_load_explicit(signals, memory_order_acquire) >= step->target)
-		return;
-	start = replay_cpu_time();
-	while (atomic_load_explicit(signals, memory_order_acquire) < step->target)
+	while (!(obj = atomic_load_explicit(slot, memory_order_acquire)))
 		ring_wait(&spins);
+	self->waited += replay_cpu_time() - start;
+	return obj;
+}
+
+static void replay_meet(struct team *team, struct replay_thread *self)
+{
+	uint64_t start = replay_cpu_time();
+
+	team_barrier(team);
 	self->waited += replay_cpu_time() - start;
 }
 
-static void replay_other(struct replay_thread *self, const struct trace_step *step)
+static inline void *replay_take(struct replay_thread *self, _Atomic(void *) *slot)
 {
-	if (step->kind == TRACE_WAIT)
-		replay_wait(self, step);
-	else
-		atomic_store_explicit(&self->signals,
-				      atomic_load_explicit(&self->signals, memory_order_relaxed) +
-					      1,
-				      memory_order_release);
+	void *obj = atomic_load_explicit(slot, memory_order_acquire);
+
+	if (!obj)
+		obj = replay_wait(self, slot);
+	atomic_store_explicit(slot, NULL, memory_order_relaxed);
+	return obj;
 }
 
-static inline void replay_alloc(void **slot, void *obj, size_t word)
+static inline void replay_alloc(_Atomic(void *) *slot, void *obj, size_t word)
 {
 	*(volatile uintptr_t *)obj = word;
-	*slot = obj;
+	atomic_store_explicit(slot, obj, memory_order_release);
 }
 
 static void replay_stream(struct team *team, unsigned self, unsigned stream)
 {
-	void **slots = team->slots;
-	size_t n;
-	const struct trace_step *step = trace_steps_of(bench_trace, stream, &n);
+	_Atomic(void *) *slots = (_Atomic(void *) *)team->slots;
+	struct replay_thread *thread = &replay_threads[self];
 
-	for (const struct trace_step *end = step + n; step < end; step++) {
-		void **slot = &slots[step->target];
-		unsigned type = step->type;
+	for (const struct trace_step *step = bench_trace->begin[stream];
+	     step < bench_trace->end[stream]; step++) {
+		_Atomic(void *) *slot = &slots[step->slot];
+		unsigned what = step->what;
 
 		switch (step->kind) {
 		case TRACE_ALLOC:
-			replay_alloc(slot, TYPED_ALLOC(type), type);
+			replay_alloc(slot, TYPED_ALLOC(what), what);
 			break;
 		case TRACE_FREE:
-			TYPED_FREE(type, *slot);
+			TYPED_FREE(what, replay_take(thread, slot));
 			break;
 		case TRACE_MALLOC:
-			replay_alloc(slot, SIZED_ALLOC(type), type);
+			replay_alloc(slot, SIZED_ALLOC(what), what);
 			break;
 		case TRACE_MFREE:
-			SIZED_FREE(type, *slot);
+			SIZED_FREE(what, replay_take(thread, slot));
 			break;
 		default:
-			replay_other(&replay_threads[self], step);
+			replay_meet(team, thread);
 		}
 	}
 }
@@ -94,7 +98,7 @@ static void replay_stream(struct team *team, unsigned self, unsigned stream)
 /* The mean of all operations, not of the threads: thread 0 records it for all. */
 static void replay_record(struct team *team, uint64_t elapsed)
 {
-	size_t ops = bench_trace->header->allocs + bench_trace->header->frees;
+	size_t ops = bench_trace->calls;
 	unsigned cpus = team->threads < bench_cpus() ? team->threads : bench_cpus();
 	uint64_t busy = 0;
 
@@ -109,7 +113,6 @@ static void replay_load(struct team *team, unsigned self)
 	struct replay_thread *thread = &replay_threads[self];
 	uint64_t start, elapsed, cpu;
 
-	atomic_store(&thread->signals, 0);
 	thread->waited = 0;
 	if (self == 0)
 		replay_stream(team, 0, 0);
@@ -153,5 +156,3 @@ static void replay(struct team *team, unsigned self)
 }
 
 #endif
-
-#endif /* OBJECTS_REPLAY_H */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * record_objects: preloaded into a program that uses libslab, it records the program's
- * allocations and frees, all threads in one order (trace_make.h). After
+ * allocations and frees, all threads in one order (trace.h). After
  * OBJECTS_TRACE_EVENTS of them it writes the trace to the file OBJECTS_TRACE and ends the
  * program. It sees the functions of libslab that the example directory calls.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +20,22 @@
 #include <slab/malloc.h>
 #include <slab/slab.h>
 
-#include "trace_make.h"
+#include "trace.h"
 
-#define MAX_CACHES 256u
-#define MAX_EVENTS 50000000ul
-#define UNWRITTEN UINT32_MAX
+#define MAX_CALLS 50000000ul
+#define UNWRITTEN UINT16_MAX
 #define REPORTS 50u /* of progress */
 
 static struct {
 	const char *path;
 	size_t limit;
-	struct trace_event *events;
+	struct trace_call *calls;
 	atomic_size_t next;
 	atomic_uint threads;
 	pthread_mutex_t lock; /* of what follows */
 	unsigned caches;
-	const struct slab_cache *cache[MAX_CACHES];
-	struct trace_type type[MAX_CACHES];
+	const struct slab_cache *handle[TRACE_MAX_CACHES];
+	struct trace_cache cache[TRACE_MAX_CACHES];
 } recorder = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Noreturn void fail(const char *what, const char *why)
@@ -48,15 +49,15 @@ static void start_recording(const char *path, const char *limit)
 	size_t bytes;
 
 	recorder.limit = strtoul(limit, NULL, 10);
-	if (recorder.limit == 0 || recorder.limit > MAX_EVENTS)
+	if (recorder.limit == 0 || recorder.limit > MAX_CALLS)
 		fail("OBJECTS_TRACE_EVENTS", "it is a number from 1 to 50000000");
-	bytes = recorder.limit * sizeof(*recorder.events);
-	recorder.events =
+	bytes = recorder.limit * sizeof(*recorder.calls);
+	recorder.calls =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (recorder.events == MAP_FAILED)
-		fail(path, "there is no memory for its events");
+	if (recorder.calls == MAP_FAILED)
+		fail(path, "there is no memory for its calls");
 	for (size_t i = 0; i < recorder.limit; i++)
-		recorder.events[i].kind = UNWRITTEN;
+		recorder.calls[i].kind = UNWRITTEN;
 	recorder.path = path;
 }
 
@@ -71,46 +72,50 @@ __attribute__((constructor)) static void open_recorder(void)
 		start_recording(path, limit);
 }
 
-/* A thread that has its number may not have written its event yet. */
-static void await_events(void)
+/* A thread that has its number may not have written its call yet. */
+static void await_calls(void)
 {
 	for (size_t i = 0; i < recorder.limit; i++)
-		while (*(volatile uint32_t *)&recorder.events[i].kind == UNWRITTEN)
+		while (*(volatile uint16_t *)&recorder.calls[i].kind == UNWRITTEN)
 			sched_yield();
 }
 
-/* Replaces a cache's address by its number. */
-static void number_caches(void)
+static uint32_t number_of(const struct slab_cache *cache)
 {
-	for (size_t i = 0; i < recorder.limit; i++) {
-		struct trace_event *event = &recorder.events[i];
-		unsigned cache = 0;
+	for (unsigned i = 0; i < recorder.caches; i++)
+		if (recorder.handle[i] == cache)
+			return i;
+	fail(recorder.path, "the recorder did not see the creation of a cache");
+}
 
-		if (event->kind != TRACE_ALLOC)
-			continue;
-		while (cache < recorder.caches && (uintptr_t)recorder.cache[cache] != event->source)
-			cache++;
-		if (cache == recorder.caches)
-			fail(recorder.path, "the recorder did not see the creation of a cache");
-		event->source = cache;
-	}
+/* The file appears when it is complete. */
+static bool write_file(const char *unfinished)
+{
+	struct trace_header header = {
+		.magic = TRACE_MAGIC,
+		.version = TRACE_VERSION,
+		.caches = recorder.caches,
+		.calls = recorder.limit,
+	};
+	FILE *file = fopen(unfinished, "we");
+	bool written = file && fwrite(&header, sizeof(header), 1, file) == 1 &&
+		       fwrite(recorder.cache, sizeof(*recorder.cache), recorder.caches, file) ==
+			       recorder.caches &&
+		       fwrite(recorder.calls, sizeof(*recorder.calls), recorder.limit, file) ==
+			       recorder.limit;
+
+	return file && fclose(file) == 0 && written && rename(unfinished, recorder.path) == 0;
 }
 
 static _Noreturn void finish(void)
 {
-	struct trace trace;
-	const char *why;
+	char unfinished[4096];
 
-	await_events();
+	await_calls();
 	pthread_mutex_lock(&recorder.lock);
-	number_caches();
-	why = trace_make(&trace, recorder.events, recorder.limit, recorder.type, recorder.caches);
-	if (!why)
-		why = trace_check(&trace);
-	if (!why)
-		why = trace_write(&trace, recorder.path);
-	if (why)
-		fail(recorder.path, why);
+	snprintf(unfinished, sizeof(unfinished), "%s.new", recorder.path);
+	if (!write_file(unfinished))
+		fail(recorder.path, strerror(errno));
 	_exit(EXIT_SUCCESS);
 }
 
@@ -129,44 +134,45 @@ static void show_progress(size_t recorded)
 		fprintf(stderr, "recorded %zu %%\n", recorded * 100 / recorder.limit);
 }
 
-static void record(enum trace_kind kind, const void *object, uint64_t source)
+static void record(enum trace_kind kind, const void *object, uint64_t what)
 {
-	struct trace_event *event;
+	struct trace_call *call;
 	size_t ticket;
 
-	if (!recorder.events || !object)
+	if (!recorder.calls || !object)
 		return;
+	if (what > TRACE_MAX_SIZE)
+		fail(recorder.path, "an allocation has more than 512 MiB");
 	ticket = atomic_fetch_add(&recorder.next, 1);
 	if (ticket >= recorder.limit)
 		return;
-	event = &recorder.events[ticket];
-	event->object = (uintptr_t)object;
-	event->source = source;
-	event->thread = this_thread();
-	__atomic_store_n(&event->kind, kind, __ATOMIC_RELEASE);
+	call = &recorder.calls[ticket];
+	call->object = (uintptr_t)object;
+	call->what = (uint32_t)what;
+	call->thread = (uint16_t)this_thread();
+	__atomic_store_n(&call->kind, (uint16_t)kind, __ATOMIC_RELEASE);
 	show_progress(ticket);
 	if (ticket == recorder.limit - 1)
 		finish();
 }
 
-static void record_bulk(enum trace_kind kind, const struct slab_cache *cache, size_t n,
-			void *const *objects)
+static void record_alloc(const struct slab_cache *cache, const void *object)
 {
-	for (size_t i = 0; i < n; i++)
-		record(kind, objects[i], (uintptr_t)cache);
+	if (recorder.calls && object)
+		record(TRACE_ALLOC, object, number_of(cache));
 }
 
 static void note_cache(const struct slab_cache *cache, const char *name, size_t size)
 {
-	struct trace_type *type;
+	struct trace_cache *entry;
 
 	pthread_mutex_lock(&recorder.lock);
-	if (recorder.caches == MAX_CACHES)
+	if (recorder.caches == TRACE_MAX_CACHES)
 		fail(name, "the program has more than 256 caches");
-	recorder.cache[recorder.caches] = cache;
-	type = &recorder.type[recorder.caches++];
-	snprintf(type->name, sizeof(type->name), "%s", name);
-	type->size = size;
+	recorder.handle[recorder.caches] = cache;
+	entry = &recorder.cache[recorder.caches++];
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	entry->size = size;
 	pthread_mutex_unlock(&recorder.lock);
 }
 
@@ -204,7 +210,7 @@ SLAB_API void *slab_alloc(struct slab_cache *cache)
 
 	NEXT(slab_alloc);
 	object = next(cache);
-	record(TRACE_ALLOC, object, (uintptr_t)cache);
+	record_alloc(cache, object);
 	return object;
 }
 
@@ -214,7 +220,7 @@ SLAB_API void *slab_zalloc(struct slab_cache *cache)
 
 	NEXT(slab_zalloc);
 	object = next(cache);
-	record(TRACE_ALLOC, object, (uintptr_t)cache);
+	record_alloc(cache, object);
 	return object;
 }
 
@@ -231,14 +237,16 @@ SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t 
 
 	NEXT(slab_alloc_bulk);
 	got = next(cache, mode, n, objects);
-	record_bulk(TRACE_ALLOC, cache, got, objects);
+	for (size_t i = 0; i < got; i++)
+		record_alloc(cache, objects[i]);
 	return got;
 }
 
 SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objects)
 {
 	NEXT(slab_free_bulk);
-	record_bulk(TRACE_FREE, cache, n, objects);
+	for (size_t i = 0; i < n; i++)
+		record(TRACE_FREE, objects[i], 0);
 	next(cache, n, objects);
 }
 
