@@ -67,7 +67,6 @@ NOT_EMULATED = {
         "ForkTest.SeveralThreadsForkAtOnce"],
     "children of vfork() share no memory with their parent under qemu-user": [
         "VforkTest.AChildMayAllocateFromEnginesThatLock"],
-    "qemu-user has no epoll_pwait2(2)": ["LdapLoadBehaviour.*"],
     "qemu-user has no MADV_POPULATE_WRITE": ["SegmentTest.PopulateBringsMemoryUpToThatPage"],
     "qemu-user does not say whether a fault was a read or a write": [
         "GuardTest.UseAfterFreeRead", "GuardTest.UseAfterFreeWrite", "GuardTest.ReadBeyondTheEnd",

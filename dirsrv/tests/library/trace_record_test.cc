@@ -6,9 +6,7 @@
  */
 #include "../../../tests/support/cancelled.h"
 #include "../../../tests/support/server.h"
-#include "trace_tools.h"
-
-#include <thread>
+#include "../../../tests/tools/pictures.h"
 
 #include <slab/dirsrv/pblock.h>
 #include <slab/dirsrv/profile.h>
@@ -16,8 +14,6 @@
 extern "C" {
 #include "profile/record.h"
 }
-
-using namespace slab_test;
 
 namespace
 {
