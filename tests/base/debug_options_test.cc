@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SLAB_DEBUG and SLAB_SAMPLE: every form of a line, good and bad. Random lines:
- * debug_options_fuzz_test.cc.
+ * tests/fuzz/debug.cc.
  */
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "debug_lines.h"
-
-#include <slab/debug.h>
-
-extern "C" {
-#include "base/names.h"
-#include "base/text.h"
-#include "base/debug_spec.h"
-#include "base/fail.h"
-#include "base/options.h"
-}
-
-using namespace slab_test;
 
 namespace
 {
