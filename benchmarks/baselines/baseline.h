@@ -6,8 +6,7 @@
  * Functions of each begin with its prefix. They are MT-safe. An allocation returns NULL if there is
  * no memory. An object that is freed twice in a row ends the process.
  */
-#ifndef BASELINES_BASELINE_H
-#define BASELINES_BASELINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ BASELINE_DECLARE(sheaf);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* BASELINES_BASELINE_H */

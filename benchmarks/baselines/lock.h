@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A spinlock, as the kernel's allocators have. A thread that waits for long gives way, because the
  * one that holds the lock may be preempted: in user space threads cannot prevent that. */
-#ifndef BASELINES_LOCK_H
-#define BASELINES_LOCK_H
+#pragma once
 
 #include <sched.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline void lock_drop(struct lock *lock)
 {
 	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
 }
-
-#endif /* BASELINES_LOCK_H */

@@ -7,8 +7,7 @@
  * A frame has a descriptor, as the kernel's struct page. The descriptors lie in an array, so that
  * every address of a block leads to the descriptor of its first frame.
  */
-#ifndef BASELINES_PAGES_H
-#define BASELINES_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ static inline size_t frame_bytes(const struct frame *frame)
 {
 	return FRAME_BYTES << frame->order;
 }
-
-#endif /* BASELINES_PAGES_H */

@@ -5,8 +5,7 @@
  * therefore cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and
  * without restartable sequences; cpu_engine works everywhere.
  */
-#ifndef BASELINES_PERCPU_H
-#define BASELINES_PERCPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void percpu_each(void (*fn)(void *arg, int cpu), void *arg);
 
 /* End the process because of a misuse or a broken invariant. */
 _Noreturn void baseline_abort(const char *what, const void *obj);
-
-#endif /* BASELINES_PERCPU_H */

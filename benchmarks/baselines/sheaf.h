@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache of sheaves, and what sheaf.c calls of its slabs. */
-#ifndef BASELINES_SHEAF_H
-#define BASELINES_SHEAF_H
+#pragma once
 
 #include "lock.h"
 #include "pages.h"
@@ -47,5 +46,3 @@ size_t sheaf_slabs_take(struct sheaf_cache *cache, size_t n, void **objs);
 void sheaf_slabs_give(struct sheaf_cache *cache, size_t n, void **objs);
 /* Release all empty slabs. */
 void sheaf_slabs_release_empty(struct sheaf_cache *cache);
-
-#endif /* BASELINES_SHEAF_H */

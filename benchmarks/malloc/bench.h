@@ -7,8 +7,7 @@
  * that the faults and the anonymous memory of a case belong to the allocator and to what the
  * case allocates. The work of a case is fixed: contestants differ in time, not in operations.
  */
-#ifndef MALLOC_BENCH_H
-#define MALLOC_BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ static inline void bench_touch(void *ptr, size_t size)
 	((volatile char *)ptr)[0] = 1;
 	((volatile char *)ptr)[size - 1] = 1;
 }
-
-#endif /* MALLOC_BENCH_H */

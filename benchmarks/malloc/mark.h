@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a case tells malloc-calls where its measured part begins and ends. */
-#ifndef MALLOC_MARK_H
-#define MALLOC_MARK_H
+#pragma once
 
 #include <unistd.h>
 
@@ -11,5 +10,3 @@ static inline void bench_mark(void)
 {
 	syscall(MARK_CALL);
 }
-
-#endif /* MALLOC_MARK_H */

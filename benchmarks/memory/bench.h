@@ -11,8 +11,7 @@
  * The runner and the program exchange lines: the program reports its phase and waits for a
  * line while the runner measures (bench_hold()).
  */
-#ifndef MEMORY_BENCH_H
-#define MEMORY_BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ void peak_run(const char *what, size_t bytes);
 void churn_run(unsigned seconds);
 /* small: one object of each of many types or size classes. what: caches or classes. */
 void small_run(const char *what);
-
-#endif /* MEMORY_BENCH_H */

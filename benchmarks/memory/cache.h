@@ -4,8 +4,7 @@
  * budget, the least recently used ones are evicted. A reader pins a record; the last
  * thread that unpins an evicted record frees it.
  */
-#ifndef MEMORY_CACHE_H
-#define MEMORY_CACHE_H
+#pragma once
 
 #include "record.h"
 
@@ -18,5 +17,3 @@ void cache_put(struct record *record);
 void cache_replace(unsigned id, enum photo photo);
 /* cache_remove: id is deleted. */
 void cache_remove(unsigned id);
-
-#endif /* MEMORY_CACHE_H */

@@ -7,8 +7,7 @@
  * pointers to its parts are in one array, outside of the allocator's memory. A part of fixed
  * size begins with a tag that names its record and part, so that it can be moved.
  */
-#ifndef MEMORY_RECORD_H
-#define MEMORY_RECORD_H
+#pragma once
 
 #include "bench.h"
 
@@ -71,5 +70,3 @@ void record_unlock(void);
 extern const struct movers record_movers;
 /* record_orphan: a record that died while its parts were being moved, to be dropped; NULL. */
 struct record *record_orphan(void);
-
-#endif /* MEMORY_RECORD_H */

@@ -2,13 +2,10 @@
 /*
  * Threads that stay: a server's pool does not go away when there is nothing to do.
  */
-#ifndef MEMORY_TEAM_H
-#define MEMORY_TEAM_H
+#pragma once
 
 /* team_begin: start threads 0 to n - 1, which wait. */
 void team_begin(unsigned n);
 /* team_start: all of them run `work`. team_wait: until all are done, and sleep again. */
 void team_start(void (*work)(unsigned self));
 void team_wait(void);
-
-#endif /* MEMORY_TEAM_H */

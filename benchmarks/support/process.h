@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs of benchmarks need: lines for the runner, memory and CPUs of the process. */
-#ifndef BENCHMARKS_PROCESS_H
-#define BENCHMARKS_PROCESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline uint64_t bench_random(uint64_t *state)
 	x ^= x << 17;
 	return *state = x;
 }
-
-#endif /* BENCHMARKS_PROCESS_H */

@@ -8,8 +8,7 @@
  * record it was made of, so that an entry that was deleted can be added again
  * as it was and the directory keeps its size.
  */
-#ifndef DIRECTORY_FILL_H
-#define DIRECTORY_FILL_H
+#pragma once
 
 #include "source.h"
 #include "result.h"
@@ -82,5 +81,3 @@ struct dirsrv_entry *slot_entry(const struct directory *directory, const struct 
 
 /* note_text: NOTE_MAX bytes, of which a note has the first ones. */
 extern const char note_text[];
-
-#endif /* DIRECTORY_FILL_H */

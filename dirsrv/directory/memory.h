@@ -7,8 +7,7 @@
  * libraries; `directory-malloc` with ../malloc_side, where these functions are malloc(),
  * calloc() and free(), and the flat pblock. It does not link libslab at all.
  */
-#ifndef DIRECTORY_MEMORY_H
-#define DIRECTORY_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ static inline void *memory_or_exit(void *object)
 		memory_exhausted();
 	return object;
 }
-
-#endif /* DIRECTORY_MEMORY_H */

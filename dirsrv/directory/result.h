@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run measured, and what the user sees of it. */
-#ifndef DIRECTORY_RESULT_H
-#define DIRECTORY_RESULT_H
+#pragma once
 
 #include "server.h"
 
@@ -43,5 +42,3 @@ void screen_progress(double part, double rate);
 
 /* screen_result: the numbers of one side. */
 void screen_result(const char *name, const struct result *result);
-
-#endif /* DIRECTORY_RESULT_H */

@@ -6,8 +6,7 @@
  * on average (dirsrv/benchmarks/pblock), but for what is rare: 330 gets, 140 sets and 13
  * pblocks for an operation, of 402, 176 and 12.65 there.
  */
-#ifndef DIRECTORY_SERVER_H
-#define DIRECTORY_SERVER_H
+#pragma once
 
 #include "memory.h"
 
@@ -108,5 +107,3 @@ void server_send(struct pblock_use *use, Slapi_PBlock *pb, const struct dirsrv_e
 void server_update(struct pblock_use *use, Slapi_PBlock *pb, const struct dirsrv_entry *before,
 		   const struct dirsrv_entry *after);
 void server_end(struct pblock_use *use, Slapi_PBlock *pb, enum kind kind);
-
-#endif /* DIRECTORY_SERVER_H */

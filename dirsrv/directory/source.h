@@ -3,8 +3,7 @@
  * Where entries come from: an LDIF file, or this machine's Debian package catalogue. Both read one
  * record at a time, and report what they cannot read.
  */
-#ifndef DIRECTORY_SOURCE_H
-#define DIRECTORY_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ bool source_read_line(struct source *source, char join);
 
 /* dpkg_next: the same for the package catalogue alone. */
 enum source_status dpkg_next(struct source *source, struct record *record);
-
-#endif /* DIRECTORY_SOURCE_H */

@@ -6,8 +6,7 @@
  * with everything the worker put into it. So nearly every object that lives as
  * long as an operation is allocated by one thread and freed by another.
  */
-#ifndef DIRECTORY_TRAFFIC_H
-#define DIRECTORY_TRAFFIC_H
+#pragma once
 
 #include "fill.h"
 #include "result.h"
@@ -100,5 +99,3 @@ uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *g
 void *listener_run(void *listener);
 int listener_init(struct listener *listener, struct traffic *traffic, unsigned index);
 void listener_destroy(struct listener *listener);
-
-#endif /* DIRECTORY_TRAFFIC_H */

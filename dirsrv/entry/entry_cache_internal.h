@@ -7,8 +7,7 @@
  * may evict, even one that is not registered with liburcu: a change walks the tables under
  * the lock, so no other change can remove what it visits.
  */
-#ifndef DIRSRV_ENTRY_CACHE_INTERNAL_H
-#define DIRSRV_ENTRY_CACHE_INTERNAL_H
+#pragma once
 
 #include "internal.h"
 
@@ -179,5 +178,3 @@ void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned va
 
 /* Free the victims after a grace period. The caller does not hold the lock. */
 void victims_retire(struct victims *victims);
-
-#endif /* DIRSRV_ENTRY_CACHE_INTERNAL_H */

@@ -10,8 +10,7 @@
  * Moving takes the last reference away, as eviction does. The old entry keeps all its pointers for
  * its readers until libslab has waited for a grace period.
  */
-#ifndef DIRSRV_ENTRY_INTERNAL_H
-#define DIRSRV_ENTRY_INTERNAL_H
+#pragma once
 
 #include <slab/dirsrv/entry.h>
 
@@ -267,5 +266,3 @@ static inline uint64_t text_hash_folded(const char *text, size_t length)
 		hash = (hash ^ (unsigned char)text_fold(text[i])) * TEXT_HASH_ODD;
 	return hash ^ hash >> 32;
 }
-
-#endif /* DIRSRV_ENTRY_INTERNAL_H */

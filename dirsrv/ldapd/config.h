@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration: options of the command line. ldapd(1) describes them. */
-#ifndef LDAPD_CONFIG_H
-#define LDAPD_CONFIG_H
+#pragma once
 
 #include "backend/backend.h"
 #include "base/log.h"
@@ -34,5 +33,3 @@ struct config {
 /* config_parse: defaults and options into config. Returns -1: go on; otherwise the exit status, after a
  * message or the help. */
 int config_parse(struct config *config, int argc, char **argv);
-
-#endif /* LDAPD_CONFIG_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line: the mix of operations, values of the naming attribute, all options; LDIF. */
-#ifndef LDAPLOAD_ARGS_H
-#define LDAPLOAD_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ int ldif_write(FILE *out, const struct args *args, char *error, size_t size);
 
 /* ldif_print: one attribute, in base64 if its value needs that. */
 void ldif_print(FILE *out, const char *name, const char *value);
-
-#endif /* LDAPLOAD_ARGS_H */

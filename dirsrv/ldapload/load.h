@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What all threads of a run share, its connections, and the interface between its parts. */
-#ifndef LDAPLOAD_LOAD_H
-#define LDAPLOAD_LOAD_H
+#pragma once
 
 #include "args.h"
 #include "message.h"
@@ -151,5 +150,3 @@ static inline uint64_t load_now_ns(void)
  * worker_join: wait until it has ended; its tally can then be read. */
 void worker_start(struct worker *worker, struct load *load, unsigned first, unsigned connections);
 void worker_join(struct worker *worker);
-
-#endif /* LDAPLOAD_LOAD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* LDAP messages (RFC 4511): requests into a buffer, answers out of one. */
-#ifndef LDAPLOAD_MESSAGE_H
-#define LDAPLOAD_MESSAGE_H
+#pragma once
 
 #include <lber.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ ssize_t message_length(const char *bytes, size_t length);
 /* message_read_answer: `ber` is scratch memory. The byte after the answer must be writable: liblber
  * puts a NUL there, and this function the old byte. Returns 0, or -1 for a malformed answer. */
 int message_read_answer(BerElement *ber, char *bytes, size_t length, struct answer *answer);
-
-#endif /* LDAPLOAD_MESSAGE_H */

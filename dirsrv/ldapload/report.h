@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run measured: latencies, and the output. */
-#ifndef LDAPLOAD_REPORT_H
-#define LDAPLOAD_REPORT_H
+#pragma once
 
 #include "args.h"
 
@@ -45,5 +44,3 @@ uint64_t report_unexpected(const struct results *results);
 
 /* report_print: as a table, or as JSON. */
 void report_print(FILE *out, const struct results *results);
-
-#endif /* LDAPLOAD_REPORT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The server's address, from its URI; connections that send nothing. */
-#ifndef LDAPLOAD_SERVER_H
-#define LDAPLOAD_SERVER_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/socket.h>
@@ -33,5 +32,3 @@ void idle_open(struct idle *idle, const struct server *server, unsigned count, d
 unsigned idle_lost(const struct idle *idle);
 
 void idle_close(struct idle *idle);
-
-#endif /* LDAPLOAD_SERVER_H */

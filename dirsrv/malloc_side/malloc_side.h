@@ -4,8 +4,7 @@
  * libslab_dirsrv and its programs call, on malloc(): as a server has them before it has caches.
  * A program that is linked with this library in place of libslab uses malloc() alone.
  */
-#ifndef MALLOC_SIDE_H
-#define MALLOC_SIDE_H
+#pragma once
 
 /*
  * malloc_side_freed_at_once: the name of the cache with SLAB_TYPESAFE_BY_RCU whose objects
@@ -14,5 +13,3 @@
  * the other caches with this flag wait for a grace period of liburcu.
  */
 extern const char malloc_side_freed_at_once[];
-
-#endif /* MALLOC_SIDE_H */

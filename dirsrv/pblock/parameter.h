@@ -8,8 +8,7 @@
  * value ^ default. value.c handles all kinds of parameters; the fast paths of a layout handle the
  * common kinds.
  */
-#ifndef PBLOCK_PARAMETER_H
-#define PBLOCK_PARAMETER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ void *pblock_stored(Slapi_PBlock *pb, unsigned number);
 void *pblock_stored_or_new(Slapi_PBlock *pb, unsigned number);
 
 #pragma GCC visibility pop
-
-#endif /* PBLOCK_PARAMETER_H */

@@ -17,8 +17,7 @@
  * the absent part. Objects are freed in that state, so an allocation initializes nothing, and
  * unused members are never cleared.
  */
-#ifndef PBLOCK_V3_H
-#define PBLOCK_V3_H
+#pragma once
 
 #include "parameter.h"
 
@@ -137,5 +136,3 @@ static inline void pblock_part_remove_operation(Slapi_PBlock *pb)
 		memset(old + at, 0, CACHE_LINE);
 	slab_free(pblock_caches[PBLOCK_PART_operation], old);
 }
-
-#endif /* PBLOCK_V3_H */

@@ -10,8 +10,7 @@
  * Every trace can be replayed: it omits pblocks that began before the trace, and destroys those
  * that are alive at its end or when it has no slots left.
  */
-#ifndef PBLOCK_CALLS_H
-#define PBLOCK_CALLS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ int calls_write(const char *file);
 
 /* calls_forget: drop all recorded calls. */
 void calls_forget(void);
-
-#endif /* PBLOCK_CALLS_H */

@@ -8,8 +8,7 @@
  *	slapi_pblock_get, _set  pblock_record(CALL_GET or CALL_SET, pb, the number), if it is known
  *	slapi_pblock_destroy    pblock_record(CALL_DESTROY, pb, 0), before the memory is freed
  */
-#ifndef PBLOCK_RECORD_H
-#define PBLOCK_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ extern uint32_t pblock_quick_numbers;
 /* pblock_record: record a call. Does nothing if recording has ended in the meantime, never fails,
  * and keeps errno. */
 void pblock_record(enum call_verb verb, const struct slapi_pblock *pb, uintptr_t detail);
-
-#endif /* PBLOCK_RECORD_H */

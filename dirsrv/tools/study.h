@@ -7,8 +7,7 @@
  * clustering with average linkage joins the nearest parameters first, until all are in one tree
  * (cluster.c). Each largest subtree whose parts are nearer than CLUMP_DISTANCE is a clump.
  */
-#ifndef PBLOCK_STUDY_H
-#define PBLOCK_STUDY_H
+#pragma once
 
 #include "trace.h"
 
@@ -94,5 +93,3 @@ double share(uint64_t part, uint64_t whole);
 
 /* size_of_subject: its bytes in a pblock; 0: it is never set. */
 size_t size_of_subject(const struct subject *subject);
-
-#endif /* PBLOCK_STUDY_H */

@@ -4,8 +4,7 @@
  * trace_read() accepts only traces that can be replayed any number of times: every pblock exists
  * when it is used, and is destroyed in the end.
  */
-#ifndef PBLOCK_TRACE_H
-#define PBLOCK_TRACE_H
+#pragma once
 
 #include <slab/dirsrv/profile.h>
 
@@ -97,5 +96,3 @@ struct tool {
 	int (*run)(char **paths, const char *value); /* NULL: without the option */
 };
 extern const struct tool tool;
-
-#endif /* PBLOCK_TRACE_H */

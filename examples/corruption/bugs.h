@@ -9,8 +9,7 @@
  *
  * and what the clients say brings it out.
  */
-#ifndef CORRUPTION_BUGS_H
-#define CORRUPTION_BUGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ static inline bool bug_is(enum bug bug)
 {
 	return bug_chosen == bug;
 }
-
-#endif /* CORRUPTION_BUGS_H */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CORRUPTION_CLIENT_H
-#define CORRUPTION_CLIENT_H
+#pragma once
 
 void client_connect(unsigned index, int fd);
 /* clients_come_once: show an everyday talk with the server, and the bug. */
@@ -8,5 +7,3 @@ void clients_come_once(void);
 /* clients_come_for: again and again, with the bug in every third second. */
 void clients_come_for(unsigned seconds);
 void clients_leave(void);
-
-#endif /* CORRUPTION_CLIENT_H */

@@ -5,8 +5,7 @@
  * them. The entries are the worker's alone; everything else passes from one
  * thread to the other with the request.
  */
-#ifndef CORRUPTION_SERVER_H
-#define CORRUPTION_SERVER_H
+#pragma once
 
 #include <slab/slab.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ void *worker_run(void *unused);
 /* worker_do: hand a request over, and wait until it is done. */
 void worker_do(struct request *request);
 void worker_stop(void);
-
-#endif /* CORRUPTION_SERVER_H */

@@ -3,21 +3,9 @@
  * Bulk allocation and free: how far each mode goes for objects, that nothing is
  * delivered twice, and that arrays of any order and origin are freed.
  */
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

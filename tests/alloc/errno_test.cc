@@ -3,24 +3,8 @@
  * A process's first call initialises the library: it looks for files and asks the system
  * for much that is not there in a chroot or a sandbox. errno is the caller's all the same.
  */
-#include <cerrno>
-#include <cstdlib>
-#include <functional>
-#include <string>
-
-#include <sched.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/stats.h>
-
 #include "../support/folder.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,29 +4,11 @@
  * ENOMEM with every earlier object intact; it is brought about by a limit on the
  * address space and by fault injection, each in a process of its own.
  */
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/resource.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/shards.h"
 #include "../support/units.h"
-
-using namespace slab_test;
 
 namespace
 {

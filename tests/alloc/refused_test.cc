@@ -5,28 +5,12 @@
  * under the ownership oracle while slabs are revoked. (A process to whose new threads rseq(2) is
  * refused later is ended by glibc.)
  */
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <thread>
-
-#include <sched.h>
 #include <sys/rseq.h>
-#include <sys/syscall.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
 
 #include "../support/process.h"
 #include "../support/refuse.h"
 #include "../support/stress.h"
-
-extern "C" {
-#include "cpu_cache.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,28 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reserves: nothing that happens to the cache meanwhile takes an object away. */
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-
 #include "../support/debugging.h"
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "reserving.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,27 +3,10 @@
  * Reserves: creation, allocations that get their objects, and frees that fill them again.
  * What they survive: reserve_kept_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-
 #include "../support/debugging.h"
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "reserving.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

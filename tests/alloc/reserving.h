@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Caches with a reserve. */
-#ifndef TESTS_ALLOC_RESERVING_H
-#define TESTS_ALLOC_RESERVING_H
-
-#include <cstddef>
-#include <cstdint>
-
-#include <slab/memory.h>
+#pragma once
 
 #include "../support/objects.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 constexpr std::size_t object_size = 1000;
 constexpr std::size_t kept = 50;
@@ -50,7 +38,3 @@ inline bool is_fast(const struct slab_cache *cache)
 {
 	return cache->alloc_arrays == cache->own_arrays;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_ALLOC_RESERVING_H */

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A debugger that executes a thread instruction by instruction interrupts each of its sections. */
-#include <array>
-#include <csignal>
-#include <functional>
-#include <vector>
-
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

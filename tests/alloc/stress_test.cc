@@ -7,37 +7,12 @@
  * How long each test works is SLAB_STRESS_SECONDS, 2 by default. Nothing is
  * expected to happen within that time: longer only finds more.
  */
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <mutex>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <sys/rseq.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/array_length.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/stress.h"
-
-extern "C" {
-#include "control/server.h"
-#include "control/json.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

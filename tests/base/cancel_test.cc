@@ -4,35 +4,11 @@
  * calls are cancellation points: the call returns, the thread ends afterwards, and nothing
  * that libslab had locked stays locked. A test that hangs is ended by its alarm.
  */
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/cancelled.h"
 #include "../support/movable.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/readers.h"
-
-extern "C" {
-#include "arrays.h"
-#include "base/descriptors.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

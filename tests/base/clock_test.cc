@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits with a time limit: a step of the realtime clock changes none. */
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-extern "C" {
-#include "base/clock.h"
-}
+#include "../support/rooms.h"
 
 namespace
 {

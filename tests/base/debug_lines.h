@@ -3,30 +3,10 @@
  * Lines of SLAB_DEBUG: what libslab reads in one, and what a second matcher does, written
  * with strings for clarity. The two must agree on everything.
  */
-#ifndef TESTS_CONFIG_DEBUG_LINES_H
-#define TESTS_CONFIG_DEBUG_LINES_H
+#pragma once
 
-#include <algorithm>
+#include "../support/rooms.h"
 #include <cctype>
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <ostream>
-#include <string>
-#include <vector>
-
-#include <slab/debug.h>
-
-extern "C" {
-#include "base/debug_spec.h"
-#include "base/names.h"
-#include "base/options.h"
-#include "base/text.h"
-}
-
-namespace slab_test
-{
 
 constexpr std::uint64_t F = SLAB_CONSISTENCY_CHECKS, Z = SLAB_RED_ZONE, P = SLAB_POISON,
 			U = SLAB_STORE_USER, T = SLAB_TRACE, A = SLAB_FAILSLAB,
@@ -175,7 +155,3 @@ inline bool is_equal(const struct slab_fail &a, const struct slab_fail &b)
 	return a.probability == b.probability && a.interval == b.interval && a.times == b.times &&
 	       a.set == b.set && std::memcmp(a.names, b.names, sizeof(a.names)) == 0;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_CONFIG_DEBUG_LINES_H */

@@ -3,28 +3,8 @@
  * Fault injection: which calls fail by the settings, how settings are changed,
  * and that allocations of pages and of objects do fail by them.
  */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
-extern "C" {
-#include "base/fail.h"
-#include "core/cache.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,29 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Notes on stderr: one line each; the last one of a process that cannot go on; writes that neither
  * end nor stop the program. */
-#include <array>
-#include <chrono>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "base/note.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -4,27 +4,9 @@
  * that docs/environment.md says the same as the table.
  */
 #include <climits>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include "../support/process.h"
-
-#include <slab/slab.h>
-
-extern "C" {
-#include "base/text.h"
-#include "base/options.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

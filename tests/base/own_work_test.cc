@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Work of libslab in another thread while exit() begins. Each test exits in a child. */
-#include <atomic>
-#include <cstdlib>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-#include <slab/slab.h>
-
 #include "../support/process.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "base/own_work.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handlers that threads read while others replace them. */
-#include <atomic>
-#include <chrono>
-#include <csignal>
-#include <thread>
-#include <vector>
-
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/stress.h"
-
-extern "C" {
-#include "base/publish.h"
-}
+#include "../support/rooms.h"
 
 namespace
 {
@@ -105,7 +88,7 @@ private:
 
 TEST_F(PublishTest, AReaderGetsAHandlerWithItsOwnArgument)
 {
-	EXPECT_EQ(count_mixed(&ring_, slab_test::stress_time()), 0u);
+	EXPECT_EQ(count_mixed(&ring_, stress_time()), 0u);
 }
 
 TEST_F(PublishTest, AChildOfAForkReplacesHandlers)

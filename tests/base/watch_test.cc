@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that stay open, one by one. Those of a running process:
  * tests/control/descriptors_test.cc. */
-#include <cstddef>
-#include <string>
-
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "base/descriptors.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the object caches of benchmarks/baselines promise, and libslab beside them. */
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
+#include "../support/test.h"
 
 #include <baseline.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 namespace baselines_test
 {

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shrinking and validating a cache, as <slab/slab.h> promises it. */
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,25 +4,9 @@
  * zeroing, nodes, typed macros and destruction. Each test uses the public functions
  * only and one behaviour at a time. Shrinking: cache_shrink_test.cc.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What children of fork() do in the tests of fork, and the status with which they end. */
-#ifndef TESTS_CACHE_CHILDREN_H
-#define TESTS_CACHE_CHILDREN_H
-
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
+#pragma once
 
 #include "../support/objects.h"
 #include "../support/process.h"
-
-namespace slab_test
-{
 
 constexpr std::size_t object_size = 96;
 
@@ -127,7 +116,3 @@ protected:
 			GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
 	}
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_CACHE_CHILDREN_H */

@@ -4,18 +4,7 @@
  * its slab was made, keeps its state while it is free, and is destroyed once
  * before its slab goes back.
  */
-#include <cerrno>
-#include <cstdint>
-#include <map>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/objects.h"
-
-using namespace slab_test;
 
 namespace
 {

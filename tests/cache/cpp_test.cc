@@ -3,28 +3,15 @@
  * <slab/slab.hpp>: caches of constructed objects, the standard allocator and
  * the polymorphic memory resource.
  */
-#include <cerrno>
-#include <list>
-#include <map>
-#include <memory>
 #include <memory_resource>
-#include <set>
 #include <stdexcept>
-#include <string>
 #include <system_error>
-#include <type_traits>
 #include <unordered_map>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include <slab/slab.hpp>
 
 #include "../support/objects.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

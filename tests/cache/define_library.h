@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a library and its user have in common: a type with its cache. */
-#ifndef TESTS_CACHE_DEFINE_LIBRARY_H
-#define TESTS_CACHE_DEFINE_LIBRARY_H
+#pragma once
 
 #include <slab/define.h>
 
@@ -15,5 +14,3 @@ SLAB_DEFINE_CACHE(thing, struct thing);
 struct thing *library_take_early(void);
 struct slab_cache *library_cache(void);
 void library_free(struct thing *thing);
-
-#endif /* TESTS_CACHE_DEFINE_LIBRARY_H */

@@ -2,19 +2,7 @@
 /*
  * SLAB_DEFINE_CACHE(): caches that exist from their first use on, shared by all equal definitions.
  */
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/define.h>
-#include <slab/pointer.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/debugging.h"
 #include "../support/limits.h"
@@ -22,8 +10,6 @@
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "defined.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A definition that several files of a program have, by this header. */
-#ifndef TESTS_CACHE_DEFINED_H
-#define TESTS_CACHE_DEFINED_H
+#pragma once
 
 #include <slab/define.h>
 
@@ -13,5 +12,3 @@ SLAB_DEFINE_CACHE(defined_shared, struct shared_type);
 /* defined_elsewhere.cc: the functions as they are there. */
 struct shared_type *defined_shared_elsewhere();
 void free_shared_elsewhere(struct shared_type *object);
-
-#endif /* TESTS_CACHE_DEFINED_H */

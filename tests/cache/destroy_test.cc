@@ -4,37 +4,11 @@
  * fork, create and destroy caches meanwhile, and so do the callbacks themselves. A test that
  * hangs is ended by its alarm.
  */
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "report/report.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

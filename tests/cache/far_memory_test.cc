@@ -3,26 +3,9 @@
  * Memory far from the first segment of the process, outside the window of marks: between them lies a
  * range of addresses that the test has taken.
  */
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-
 #include "../inspect/inspection.h"
 #include "../support/answers.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

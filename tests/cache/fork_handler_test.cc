@@ -1,23 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signal handlers that fork, whatever they interrupt in a process with one thread. */
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <vector>
-
-#include <signal.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-#include <slab/slab.h>
-
 #include "children.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,33 +4,8 @@
  * on using every cache, frees what the parent allocated, and makes and destroys
  * caches of its own. A child that hangs is ended by its alarm and fails the test.
  */
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <signal.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "children.h"
-
-extern "C" {
-#include "core/init.h"
-#include "report/track.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Giants: allocations that are too large for marks of all their addresses. */
-#include <cstdint>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-
 #include "../support/foreign.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

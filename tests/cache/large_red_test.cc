@@ -2,27 +2,8 @@
 /*
  * Red zones of large allocations: SLAB_DEBUG=Z, in a process of its own for each test.
  */
-#include <cstdio>
-#include <cstring>
-#include <sstream>
-#include <string>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

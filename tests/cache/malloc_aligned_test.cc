@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Alignments of a segment and more: the base of such an allocation is not in the segment that has
  * its descriptor. */
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/reports.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,16 +3,8 @@
  * slab_ch_malloc() and its family, as 389-ds has them: they never fail, and what is
  * freed is forgotten.
  */
-#include <string>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,36 +3,11 @@
  * Large memory by size: it keeps its content, its pages are used again or go back to
  * the operating system, and so do those behind what has become smaller.
  */
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <vector>
-
-#include <sys/resource.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/pointer.h>
-#include <slab/stats.h>
-
 #include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "cache/large.h"
-#include "core/slab.h"
-#include "memory/shrink.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,30 +4,15 @@
  * once. The first thread is stopped behind each of its instructions in turn; the second one frees
  * there.
  */
-#include <atomic>
-#include <csignal>
-#include <cstddef>
-#include <ctime>
-#include <thread>
-
-#include <semaphore.h>
 #include <ucontext.h>
 #ifdef __x86_64__
 #include <x86intrin.h>
 #endif
 
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/without_thread.h"
-
-using namespace slab_test;
 
 namespace
 {

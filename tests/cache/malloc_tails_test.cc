@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What slabs of large allocations hold beyond their objects. */
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <thread>
-#include <vector>
-
-#include <sys/prctl.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "core/slab.h"
-#include "memory/shrink.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -4,32 +4,11 @@
  * zeroing. Large memory: malloc_large_test.cc; the family of functions that never
  * fails: malloc_ch_test.cc.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <numeric>
-#include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/prctl.h>
-#include <sys/resource.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/units.h"
-
-using namespace slab_test;
 
 namespace
 {

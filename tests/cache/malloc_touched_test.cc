@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What large memory by size costs: the pages that the program touches, and no copies. */
-#include <array>
-#include <cstring>
-#include <fstream>
-#include <vector>
-
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/huge.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

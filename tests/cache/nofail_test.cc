@@ -3,28 +3,12 @@
  * Allocations that never fail: the handler that may find memory, and the one line with which the
  * process ends when it does not.
  */
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/define.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
 #include <slab/nofail.h>
-#include <slab/pointer.h>
-#include <slab/slab.h>
 
 #include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,26 +3,6 @@
  * Pointers without their cache: whose memory an address is, and one free for all memory of
  * libslab that leaves other memory alone.
  */
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-#include <slab/slab.h>
-
 #include "../support/behind.h"
 #include "../support/debugging.h"
 #include "../support/foreign.h"
@@ -30,13 +10,6 @@
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,46 +3,14 @@
  * Small processes: what the first allocation and each further cache take besides slabs. All tests
  * count pages or system calls, never time.
  */
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <set>
-#include <string>
-#include <vector>
-
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/pointer.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/resident.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "memory/decay.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-#include "pages/topology.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

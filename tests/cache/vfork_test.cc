@@ -4,25 +4,7 @@
  * that allocate and free: no object is handed out twice. Each object says whether a thread
  * has it.
  */
-#include <atomic>
-#include <cstring>
-#include <thread>
-#include <vector>
-
-#include <sched.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -6,8 +6,6 @@
 #include "../support/looks.h"
 #include "../support/server.h"
 
-using namespace slab_test;
-
 namespace
 {
 

@@ -12,12 +12,6 @@
 #include "../support/answer_line.h"
 #include "../support/server.h"
 
-#include <chrono>
-#include <cstdio>
-#include <random>
-
-using namespace slab_test;
-
 namespace
 {
 

@@ -6,16 +6,7 @@
 #include "../support/looks.h"
 #include "../support/server.h"
 
-#include <functional>
-#include <thread>
-
-#include <sys/prctl.h>
-#include <sys/resource.h>
-
 #include <slab/control.h>
-#include <slab/slab.h>
-
-using namespace slab_test;
 
 namespace
 {

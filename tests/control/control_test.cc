@@ -6,12 +6,6 @@
 #include "../support/looks.h"
 #include "../support/server.h"
 
-#include <random>
-
-#include <slab/stats.h>
-
-using namespace slab_test;
-
 namespace
 {
 

@@ -3,15 +3,6 @@
 #include "../support/looks.h"
 #include "../support/server.h"
 
-#include <algorithm>
-#include <string>
-
-#include <unistd.h>
-
-#include <slab/stats.h>
-
-using namespace slab_test;
-
 namespace
 {
 

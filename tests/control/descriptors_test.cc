@@ -6,26 +6,11 @@
  */
 #include "../support/server.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <poll.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 
 #include <slab/control.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/objects.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -5,23 +5,6 @@
  */
 #include "../support/server.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <dlfcn.h>
-#include <pthread.h>
-#include <unistd.h>
-
-#include <slab/memory.h>
-#include <slab/slab.h>
-
-using namespace slab_test;
-
 namespace
 {
 

@@ -2,12 +2,7 @@
 /* The request "read": what of the process's memory it serves, and what it refuses. */
 #include "../support/looks.h"
 #include "../support/server.h"
-
-extern "C" {
-#include "core/root.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

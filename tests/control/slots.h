@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients of the control server. C++ cannot include control/clients.h, because of <stdatomic.h>. */
-#ifndef TESTS_CONTROL_SLOTS_H
-#define TESTS_CONTROL_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool accept_mutes(void);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* TESTS_CONTROL_SLOTS_H */

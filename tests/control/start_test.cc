@@ -5,22 +5,9 @@
  */
 #include "../support/server.h"
 
-#include <csignal>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <slab/control.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
 
 #include "slots.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,23 +4,8 @@
  */
 #include "../support/server.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-
-#include <unistd.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -6,26 +6,7 @@
 #include "../support/refuse.h"
 #include "../support/server.h"
 
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <string>
-#include <vector>
-
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <slab/control.h>
-#include <slab/slab.h>
-
-using namespace slab_test;
 
 namespace
 {

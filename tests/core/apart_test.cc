@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* SLAB_APART: an address that had an object of a cache never has one of another cache. */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <map>
-#include <memory>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "base/peek.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Constructors run as objects are first needed, with no lock held. */
-#include <cerrno>
-#include <functional>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-using namespace slab_test;
 
 namespace
 {

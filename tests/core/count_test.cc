@@ -3,25 +3,10 @@
  * Counting: what is allocated meanwhile is counted, whichever way it is allocated, and
  * nothing else is.
  */
-#include <atomic>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/without_thread.h" /* one thread at a time may count */
-
-extern "C" {
-#include "base/clock.h"
-#include "core/count.h"
-#include "cpu_cache.h"
-}
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

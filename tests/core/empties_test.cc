@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Empty slabs stay with their shard until nobody needed them for a tick, or others need memory. */
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/limits.h"
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "pages/free_slabs.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache at its limit whose objects move; the program has no control thread. */
-#ifndef TESTS_CORE_FULL_CACHE_H
-#define TESTS_CORE_FULL_CACHE_H
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <mutex>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-#include <slab/slab.h>
+#pragma once
 
 #include "../support/orders.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-namespace slab_test
-{
 
 constexpr std::size_t object_size = 480;
 
@@ -150,7 +129,3 @@ private:
 	std::vector<void *> place_;
 	std::size_t used_ = 0;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_CORE_FULL_CACHE_H */

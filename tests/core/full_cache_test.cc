@@ -4,29 +4,9 @@
  * thread shrinks, validates, defragments or trims; and the child of a fork finds every object free
  * that its parent had.
  */
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "full_cache.h"
-
-extern "C" {
-#include "base/clock.h"
-#include "core/cache.h"
-#include "memory/limit.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache takes small slabs first and large ones when it has grown; both live side by side. */
-#include <cstring>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/movable.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/slab.h"
-#include "pages/os.h"
-#include "percpu/closing.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

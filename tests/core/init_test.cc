@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The start of libslab, while the C library allocates. */
-#include <cerrno>
-#include <cstdlib>
-#include <functional>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "core/init.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

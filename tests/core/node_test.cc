@@ -4,35 +4,11 @@
  * return to. Each test runs a second time, with SLAB_FAKE_NODES=2. And the machine's own nodes:
  * where the pages lie.
  */
-#include <cerrno>
-#include <cstring>
-#include <functional>
-#include <thread>
-#include <vector>
-
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-#include "pages/topology.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that return to their slabs: runs, bits of one word, and pointers that are no free
  * object. */
-#include <algorithm>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/reports.h"
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-using namespace slab_test;
 
 namespace
 {

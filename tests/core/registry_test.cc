@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of caches while it changes. */
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <thread>
-
-#include <pthread.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
-extern "C" {
-#include "core/registry.h"
-}
+#include "../support/rooms.h"
 
 namespace
 {

@@ -4,38 +4,12 @@
  * thread, for as long as it likes, forks, validations and the like do not. The child of a
  * fork destroys what is left, and nothing twice.
  */
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <functional>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-#include <slab/rcu.h>
-
 #include "../support/objects.h"
 #include "../support/orders.h"
 #include "../support/process.h"
 #include "../support/readers.h"
 #include "../support/reports.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "core/flush_lock.h"
-#include "inject.h"
-#include "pages/segment.h"
-#include "rcu/free_rcu.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

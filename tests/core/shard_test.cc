@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The lists of a shard, the objects that leave their slabs, and in which order. */
-#include <algorithm>
-#include <cerrno>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/shards.h"
 #include "../support/limits.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "pages/topology.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

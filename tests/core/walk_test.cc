@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks over the listed slabs of a shard, piece by piece, while slabs come, go and move. */
-#include <functional>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "inject.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Sections that are interrupted: by signals, fences, debuggers. */
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <thread>
-
-#include <sched.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 
 #include "../support/process.h"
 #include "fixture.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of arrays. */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <set>
-#include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "../support/resident.h"
 #include "fixture.h"
-
-using namespace slab_test;
 
 namespace
 {

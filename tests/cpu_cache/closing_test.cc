@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays are closed and opened: what sections of late threads do meanwhile. */
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <thread>
-
 #include "../support/process.h"
 #include "fixture.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -8,25 +8,9 @@
  *
  * Each test works for 0.3 seconds, or a tenth of SLAB_STRESS_SECONDS.
  */
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdlib>
-#include <functional>
-#include <mutex>
-#include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/syscall.h>
-
 #include "../support/process.h"
 #include "../support/refuse.h"
 #include "fixture.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,24 +3,10 @@
  * A test on one engine, and on one user's arrays. The thread stays on one CPU. Objects are
  * addresses that nothing reads or writes.
  */
-#ifndef TESTS_CPU_CACHE_FIXTURE_H
-#define TESTS_CPU_CACHE_FIXTURE_H
-
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "../support/cpus.h"
-
-extern "C" {
-#include "cpu_cache.h"
-#include "inject.h"
-#include "rseq.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 using objects = std::vector<void *>;
 
@@ -153,7 +139,3 @@ inline std::string engine_name(const testing::TestParamInfo<const char *> &info)
 {
 	return info.param;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_CPU_CACHE_FIXTURE_H */

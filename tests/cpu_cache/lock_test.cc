@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lock of four bytes. */
-#include <atomic>
-#include <cerrno>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "lock.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* On which kernels of aarch64 sequences are restarted, by their releases. */
-#include <gtest/gtest.h>
-
-extern "C" {
-#include "rseq.h"
-}
+#include "../support/rooms.h"
 
 namespace
 {

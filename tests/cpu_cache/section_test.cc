@@ -2,8 +2,6 @@
 /* What each section does, and when it misses, with every engine. */
 #include "fixture.h"
 
-using namespace slab_test;
-
 namespace
 {
 

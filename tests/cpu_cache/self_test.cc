@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice of an engine, and the faults that its self-test notices. */
-#include <cstddef>
-#include <cstring>
-#include <string>
-
 #include <sys/rseq.h>
-#include <unistd.h>
 
 #include "../support/process.h"
 #include "fixture.h"
-
-extern "C" {
-#include "cas16.h"
-}
-
-using namespace slab_test;
 
 static bool cpu_is_unknown;
 

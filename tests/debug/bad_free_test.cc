@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each wrong free that can be seen at no cost is reported and contained. */
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,28 +3,9 @@
  * Bad input: each wrong argument gets its errno and changes nothing. Wrong frees:
  * bad_free_test.cc.
  */
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-using namespace slab_test;
 
 namespace
 {

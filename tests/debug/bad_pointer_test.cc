@@ -3,37 +3,11 @@
  * Frees of pointers that are not libslab's: whatever lies there, mapped or not, the free is
  * reported and the program goes on.
  */
-#include <cerrno>
-#include <csignal>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <ostream>
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/faults.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "debug/fault.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -3,23 +3,7 @@
  * Findings: which bytes of a slab a report shows, and that it is one screen and
  * one write whatever there would be to report.
  */
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
 #include "bug_info_fixture.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "debug/bug_info.h"
-#include "report/report.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,29 +3,10 @@
  * The fixture of tests of struct bug_info: damage in a slab of their own, and its report.
  * Stacks are made up, and so are their names: frame 0x10 is called f16.
  */
-#ifndef TESTS_BUG_BUG_INFO_FIXTURE_H
-#define TESTS_BUG_BUG_INFO_FIXTURE_H
-
-#include <cstdio>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "../support/reports.h"
 #include "lone_slab.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "core/slab.h"
-#include "debug/bug_info.h"
-#include "report/track.h"
-}
-
-namespace slab_test
-{
 
 /* What symbolize() of these tests does, and how often it was called. */
 struct names {
@@ -155,7 +136,3 @@ protected:
 
 	struct bug_info bug_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_BUG_BUG_INFO_FIXTURE_H */

@@ -3,28 +3,8 @@
  * Findings: the text and the struct that are made of what a check saw, and where
  * that may be done.
  */
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
-#include <string>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "bug_info_fixture.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "debug/bug_info.h"
-#include "pages/segment.h"
-#include "report/symbol.h"
-}
-
-using namespace slab_test;
 
 /* The linker puts it in the place of the library's: --wrap. */
 extern "C" void __wrap_symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT]);

@@ -9,28 +9,7 @@
  * What must hold which value is worked out here once more, by the rules of
  * slab/debug/layout.h. The seed is fixed; each test prints its counts.
  */
-#include <algorithm>
-#include <cstdio>
-#include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,31 +3,10 @@
  * What the environment does to caches with debug flags: which debug flags they
  * get, the order of their objects, zeroing; and fault injection and tracing.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <iostream>
-#include <string>
-#include <vector>
-
 #include <sys/personality.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
 
 #include "../support/debugging.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,30 +4,10 @@
  * pointer is instead, changes nothing, and an object that is not freed is never handed out
  * again. Leaks: debug_leak_test.cc.
  */
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/symbolized.h"
 #include "entry_report.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,27 +4,8 @@
  * stand, what is in them, how many bytes they have; for every size, alignment
  * and combination of debug flags.
  */
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

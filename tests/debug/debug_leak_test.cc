@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaks: objects that remain when a cache with debug flags is destroyed. */
-#include <cerrno>
-#include <cstdio>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/symbolized.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,25 +3,8 @@
  * Writes to freed objects that no allocation would come upon: in slabs that are released to the
  * page layer, and in caches with a constructor, whose objects are compared with a copy.
  */
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -8,27 +8,9 @@
  * How long each test works is SLAB_STRESS_SECONDS, 2 by default; each prints how
  * many switches that was.
  */
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <random>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/stress.h"
-
-using namespace slab_test;
 
 namespace
 {

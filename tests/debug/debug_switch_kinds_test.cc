@@ -3,24 +3,9 @@
  * Debug flags that change in caches of each kind (with constructor, of a size class), under objects of other threads and in a child; and what is
  * refused.
  */
-#include <cerrno>
-#include <thread>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/switching.h"
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

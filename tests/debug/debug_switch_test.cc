@@ -4,27 +4,9 @@
  * are freed as they were made; their slabs are legacy and go; new objects come with
  * the new debug flags. debug_switch_kinds_test.cc goes through kinds of caches.
  */
-#include <cerrno>
-#include <random>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/switching.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "core/shard.h"
-#include "cpu_cache.h"
-#include "debug/debug_cache.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

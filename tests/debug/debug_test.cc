@@ -4,28 +4,9 @@
  * looked for (validation, allocation, free), reported as a whole and as a struct,
  * counted once, and put right or taken out of use, so that the program goes on.
  */
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "entry_report.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "debug/layout.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

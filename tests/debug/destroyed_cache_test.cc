@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The use of a destroyed cache is reported as that, with the name and who destroyed the cache. */
-#include <cerrno>
-#include <functional>
 #include <regex>
-#include <string>
 
-#include <gtest/gtest.h>
 #include <urcu-bp.h>
-
-#include <slab/debug.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

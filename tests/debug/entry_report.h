@@ -5,19 +5,9 @@
  *   16 bytes red zone | object | 8 bytes red zone | 8 bytes padding
  * and 682 of them leave 64 bytes of the slab. Here is what reports say of one.
  */
-#ifndef TESTS_DEBUG_ENTRY_REPORT_H
-#define TESTS_DEBUG_ENTRY_REPORT_H
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <slab/slab.h>
+#pragma once
 
 #include "../support/debugging.h"
-
-namespace slab_test
-{
 
 enum class entry { allocated, free };
 
@@ -55,7 +45,3 @@ inline std::string entry_dump(entry state, long at = 0, const std::string &other
 	return rows("Redzone", -16, part(-16, 0)) + rows("Object", 0, part(0, 64)) +
 	       rows("Redzone", 64, part(64, 72)) + rows("Padding", 72, part(72, 80));
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_DEBUG_ENTRY_REPORT_H */

@@ -5,38 +5,13 @@
  *
  * The handler stays until the process ends: each test has a process of its own.
  */
-#include <cerrno>
 #include <csetjmp>
-#include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <ostream>
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
 
 #include "../support/faults.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "debug/fault.h"
-#include "pages/os.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

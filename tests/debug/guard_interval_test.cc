@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The interval at which a cache's objects are sampled, set while other threads use the cache. */
-#include <atomic>
-#include <thread>
-
-#include <pthread.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/guarded.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

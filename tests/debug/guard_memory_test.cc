@@ -2,28 +2,9 @@
 /*
  * The memory of sampled objects, once their slabs are free.
  */
-#include <cerrno>
-#include <cstring>
-#include <vector>
-
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-
 #include "../support/guarded.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "cache/large.h"
-#include "debug/guard_slabs.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

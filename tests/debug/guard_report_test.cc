@@ -6,26 +6,12 @@
  * Objects are made in the test and misused in a child of its own, which shares
  * their addresses.
  */
-#include <cerrno>
 #include <csetjmp>
-#include <csignal>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/guarded.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/symbolized.h"
-
-using namespace slab_test;
 
 namespace
 {

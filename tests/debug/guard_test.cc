@@ -3,38 +3,10 @@
  * Sampled objects without misuse: whatever else a cache promises holds
  * for them as well; which are taken, and where they go. Misuse: guard_report_test.cc.
  */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <cstring>
-#include <set>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/guarded.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "core/slab.h"
-#include "debug/guard.h"
-#include "pages/free_slabs.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -6,31 +6,12 @@
  * The names are the kernel's, and so are sizes, debug flags and what is written
  * where. Where libslab differs, the case says so.
  */
-#include <csignal>
-#include <cstring>
-#include <thread>
-
-#include <gtest/gtest.h>
-
-#include <unistd.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/array_length.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "cpu_cache.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

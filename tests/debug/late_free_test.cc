@@ -3,30 +3,9 @@
  * Double frees that are found when objects of arrays return to their slabs: they take nothing from the
  * other objects, and they are reported with no lock held.
  */
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <future>
-#include <ostream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/debugging.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "cpu_cache.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

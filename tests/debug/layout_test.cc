@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout of debug slabs, by computation: every size, alignment and combination of debug flags. */
-#include <cstdint>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "debug/layout.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,33 +3,9 @@
  * A slab at the end of a segment of its own, with inaccessible pages around it, whose
  * objects and records tests change at will.
  */
-#ifndef TESTS_BUG_LONE_SLAB_H
-#define TESTS_BUG_LONE_SLAB_H
+#pragma once
 
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <sys/mman.h>
-
-#include <slab/debug.h>
-
-extern "C" {
-#include "core/cache.h"
-#include "core/debug_record.h"
-#include "core/init.h"
-#include "core/slab.h"
-#include "debug/layout.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-#include "report/track.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 inline const std::size_t page = os_page_size();
 constexpr unsigned lone_slab_shift = 16;
@@ -214,7 +190,3 @@ private:
 	std::unique_ptr<char, release> cache_memory_;
 	std::vector<char> debug_memory_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_BUG_LONE_SLAB_H */

@@ -3,19 +3,8 @@
  * How often the heap profile samples allocations. The chance of each is 1 - exp(-size / period), so
  * the estimates are unbiased. Bounds are five standard deviations (expect_likely()).
  */
-#include <cmath>
-#include <cstring>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/objects.h"
 #include "../support/profiled.h"
-
-using namespace slab_test;
 
 namespace
 {

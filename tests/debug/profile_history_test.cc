@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the sites of the heap profile know of samples that are freed: the peak, and how long they lived. */
-#include <cstdint>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
 #include <urcu-bp.h>
-
-#include <slab/malloc.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
 
 #include "../support/cpus.h"
 #include "../support/objects.h"
 #include "../support/profiled.h"
-
-extern "C" {
-#include "base/clock.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Switching the heap profile on and off: what is left of it, and threads that go on meanwhile. */
-#include <atomic>
-#include <chrono>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/profiled.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "cpu_cache.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

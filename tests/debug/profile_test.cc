@@ -3,29 +3,11 @@
  * Samples of the heap profile: objects like all others, whichever way they were allocated, and their
  * frees. How often allocations are sampled: profile_chance_test.cc; switching: profile_switch_test.cc.
  */
-#include <cerrno>
-#include <cstring>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/profiled.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "core/slab.h"
-#include "pages/free_slabs.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,27 +3,7 @@
  * Validation of slabs without debug flags: a damaged map is reported and its objects are never
  * allocated again, and bad objects in arrays are found.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "core/slab.h"
-#include "cpu_cache.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

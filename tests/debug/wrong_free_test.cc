@@ -3,34 +3,12 @@
  * The table of docs/hunting-corruption.md: which wrong frees are seen by which means. Each
  * cell is a child process that frees wrongly; what becomes of it is compared with the table.
  */
-#include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 #include <urcu-bp.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "cpu_cache.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

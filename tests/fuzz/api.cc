@@ -6,13 +6,6 @@
 #include "blocks.h"
 #include "process.h"
 
-#include <cerrno>
-#include <cstring>
-#include <memory>
-
-#include <slab/pointer.h>
-#include <slab/stats.h>
-
 using namespace slab_fuzz;
 
 namespace

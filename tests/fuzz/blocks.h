@@ -3,14 +3,9 @@
  * The shadow of memory that is in use: each block is filled with a pattern of its own, so that a
  * block that another one overlaps, or that libslab writes to, is seen when it is checked.
  */
-#ifndef TESTS_FUZZ_BLOCKS_H
-#define TESTS_FUZZ_BLOCKS_H
+#pragma once
 
 #include "input.h"
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
 
 namespace slab_fuzz
 {
@@ -111,5 +106,3 @@ private:
 };
 
 } /* namespace slab_fuzz */
-
-#endif /* TESTS_FUZZ_BLOCKS_H */

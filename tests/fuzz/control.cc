@@ -8,14 +8,7 @@
 #include "blocks.h"
 #include "process.h"
 
-#include <cstring>
-
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <slab/control.h>
-#include <slab/stats.h>
 
 using namespace slab_fuzz;
 
@@ -97,7 +90,7 @@ void ask(const std::string &line)
 		one.send(text.substr(from, text.size() * (i + 1) / pieces - from));
 	}
 	if (!leaves)
-		FUZZ_CHECK(slab_test::is_answer(one.answer()));
+		FUZZ_CHECK(is_answer(one.answer()));
 }
 
 void create_caches()

@@ -7,16 +7,12 @@
 #include "../base/debug_lines.h"
 #include "input.h"
 
-#include <map>
-
 extern "C" {
 #include "base/fail.h"
 #include "base/text.h"
 }
 
 using namespace slab_fuzz;
-using namespace slab_test;
-
 namespace
 {
 

@@ -3,16 +3,9 @@
  * What a target makes of the bytes that the fuzzer gives it: numbers, drawn one after the other.
  * Behind the end all numbers are 0, so every input means something.
  */
-#ifndef TESTS_FUZZ_INPUT_H
-#define TESTS_FUZZ_INPUT_H
+#pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-#include <unistd.h>
+#include "../support/test.h"
 
 namespace slab_fuzz
 {
@@ -71,5 +64,3 @@ extern "C" {
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 }
-
-#endif /* TESTS_FUZZ_INPUT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of malloc/ under the names that they have in the target malloc. */
-#ifndef TESTS_FUZZ_LAYER_H
-#define TESTS_FUZZ_LAYER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ size_t layer_malloc_usable_size(void *ptr);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* TESTS_FUZZ_LAYER_H */

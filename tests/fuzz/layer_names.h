@@ -3,8 +3,7 @@
  * Included before the sources of malloc/: gives the functions that they define other names. The
  * headers that they include come first, since there "malloc" is also an attribute.
  */
-#ifndef TESTS_FUZZ_LAYER_NAMES_H
-#define TESTS_FUZZ_LAYER_NAMES_H
+#pragma once
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,5 +28,3 @@
 #define free_sized layer_free_sized
 #define free_aligned_sized layer_free_aligned_sized
 #define malloc_usable_size layer_malloc_usable_size
-
-#endif /* TESTS_FUZZ_LAYER_NAMES_H */

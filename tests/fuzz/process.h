@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What targets change about the process besides memory: its CPU, reports, limits, failures. */
-#ifndef TESTS_FUZZ_PROCESS_H
-#define TESTS_FUZZ_PROCESS_H
+#pragma once
 
 #include "input.h"
-
-#include <sched.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
 
 namespace slab_fuzz
 {
@@ -100,5 +94,3 @@ private:
 };
 
 } /* namespace slab_fuzz */
-
-#endif /* TESTS_FUZZ_PROCESS_H */

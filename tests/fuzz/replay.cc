@@ -8,18 +8,7 @@
  */
 #include "input.h"
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
-#include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the decoder of requests makes of any bytes lies within these bytes. */
-#ifndef TESTS_LDAPD_REQUEST_READER_H
-#define TESTS_LDAPD_REQUEST_READER_H
+#pragma once
 
 extern "C" {
 #include "proto/request.h"
@@ -128,5 +127,3 @@ inline Decoded decode_message(const Message &made)
 	request_free(request);
 	return decoded;
 }
-
-#endif /* TESTS_LDAPD_REQUEST_READER_H */

@@ -1,25 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inspections while caches are created and destroyed: each is seen once at most. */
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/objects.h"
 #include "inspection.h"
-
-extern "C" {
-#include "core/cache.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,34 +4,14 @@
  * has of itself, and damaged memory ends in an answer or a refusal. Lists of caches that
  * change meanwhile: inspect_caches_test.cc.
  */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <random>
 #include <regex>
-#include <string>
-#include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/inspect.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/shards.h"
 #include "inspection.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "core/root.h"
-#include "pages/segment.h"
-#include "report/track.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

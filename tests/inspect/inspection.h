@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Inspections of this process through a reader that may change or refuse what it reads. */
-#ifndef TESTS_INSPECT_INSPECTION_H
-#define TESTS_INSPECT_INSPECTION_H
+#pragma once
 
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <slab/inspect.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
-
-extern "C" {
-#include "core/root.h"
-#include "report/track.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 /* Objects of a cache, allocated for the lifetime of this. */
 class objects
@@ -125,7 +107,3 @@ inline void expect_has(const std::string &text, const std::string &part)
 {
 	EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_INSPECT_INSPECTION_H */

@@ -4,29 +4,9 @@
  * and destroy caches with reserves: those that read as another program answers them, the others as the control
  * socket does. How long each test works is SLAB_STRESS_SECONDS, 2 by default.
  */
-#include <atomic>
-#include <functional>
-#include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/objects.h"
 #include "../support/stress.h"
 #include "inspection.h"
-
-extern "C" {
-#include "control/json.h"
-#include "control/server.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* States of objects, and validation, of this process by itself. */
-#include <algorithm>
 #include <regex>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "inspection.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "core/slab.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Who keeps the memory of slabs that holds no object, of this process by itself. */
-#include <numeric>
 #include <regex>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
 
 #include "../support/objects.h"
 #include "inspection.h"
-
-using namespace slab_test;
 
 namespace
 {

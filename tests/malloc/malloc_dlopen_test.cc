@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries that are loaded with RTLD_DEEPBIND have libslab's malloc(), and dlopen() finds them as
  * it does without libslab. */
-#include <cstdlib>
-#include <cstring>
-#include <string>
-
-#include <dlfcn.h>
-
-#include <gtest/gtest.h>
+#include "../support/test.h"
 
 extern "C" {
 void *opener_open(const char *file, int mode);

@@ -6,24 +6,7 @@
  */
 #include "preloaded.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <thread>
-#include <vector>
-
-#include <pthread.h>
-#include <signal.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-using namespace slab_test;
 
 extern "C" unsigned hooks_prepared;
 

@@ -2,22 +2,6 @@
 /* Each function of the C library's malloc() family, at its edges. */
 #include "preloaded.h"
 
-#include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-#include <slab/slab.h>
-
-using namespace slab_test;
-
 namespace
 {
 

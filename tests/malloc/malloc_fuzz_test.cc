@@ -5,17 +5,6 @@
  */
 #include "preloaded.h"
 
-#include <cstring>
-#include <map>
-#include <random>
-#include <string>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
-using namespace slab_test;
-
 namespace
 {
 

@@ -2,20 +2,9 @@
 /* What the C library tells about its heap. */
 #include "preloaded.h"
 
-#include <array>
-#include <string>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-#include <slab/slab.h>
-
 #include "../support/cancelled.h"
 #include "../support/process.h"
 #include "../support/stack_depth.h"
-
-using namespace slab_test;
 
 namespace
 {

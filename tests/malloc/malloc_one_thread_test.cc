@@ -6,27 +6,10 @@
  */
 #include "preloaded.h"
 
-#include <cerrno>
-#include <cstring>
-#include <random>
-#include <vector>
-
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/stats.h>
 
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -2,17 +2,6 @@
 /* new and delete of C++ in all their forms. */
 #include "preloaded.h"
 
-#include <cstring>
-#include <functional>
-#include <new>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-using namespace slab_test;
-
 namespace
 {
 

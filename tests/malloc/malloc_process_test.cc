@@ -4,18 +4,8 @@
  * process that they would not have without it, and what they get from it. The tests themselves run
  * without it.
  */
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/answers.h"
 #include "../support/child_process.h"
-
-using namespace slab_test;
 
 namespace
 {

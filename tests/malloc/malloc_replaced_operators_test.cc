@@ -5,11 +5,6 @@
  */
 #include "preloaded.h"
 
-#include <atomic>
-#include <new>
-
-#include <gtest/gtest.h>
-
 namespace
 {
 

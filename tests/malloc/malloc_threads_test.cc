@@ -2,26 +2,7 @@
 /* Threads that end, signal handlers, and libraries that come and go. */
 #include "preloaded.h"
 
-#include <atomic>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

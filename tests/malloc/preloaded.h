@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests share that run with libslab_malloc.so as their malloc(). */
-#ifndef TESTS_MALLOC_PRELOADED_H
-#define TESTS_MALLOC_PRELOADED_H
+#pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include "../support/test.h"
 
-#include <cstring>
-
-#include <dlfcn.h>
 #include <malloc.h>
-
-namespace slab_test
-{
 
 /* A function that the C library does not have, or calls deprecated. */
 template <typename Function> Function *find_function(const char *name)
@@ -61,7 +51,3 @@ inline bool is_aligned(const void *ptr, std::size_t align)
 {
 	return reinterpret_cast<std::uintptr_t>(ptr) % align == 0;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_MALLOC_PRELOADED_H */

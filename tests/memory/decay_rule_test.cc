@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that goes back to the operating system: the rules of which pages may go. */
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/passes.h"
-
-extern "C" {
-#include "base/options.h"
-#include "core/slab.h"
-#include "memory/decay.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-#include "percpu/closing.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,20 +3,10 @@
  * Passes of maintenance and slab_trim() without a pause, while other threads allocate,
  * free, pass objects on, shrink and fork: every object keeps its owner and its contents.
  */
-#include <atomic>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-
 #include "../support/ownership.h"
 #include "../support/passes.h"
 #include "../support/process.h"
 #include "../support/worker.h"
-
-using namespace slab_test;
 
 namespace
 {
@@ -54,7 +44,7 @@ private:
 	std::thread thread_;
 };
 
-void work(slab_test::arena &place, unsigned threads)
+void work(arena &place, unsigned threads)
 {
 	std::vector<std::thread> workers;
 
@@ -71,7 +61,7 @@ void work(slab_test::arena &place, unsigned threads)
 
 TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhilePassesRun)
 {
-	slab_test::arena place({16, 200, 1000, 4096, 8000});
+	arena place({16, 200, 1000, 4096, 8000});
 
 	{
 		over_and_over passes([] { run_pass(); });
@@ -83,7 +73,7 @@ TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhilePassesRun)
 
 TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhileAllIsTrimmed)
 {
-	slab_test::arena place({24, 600, 3000});
+	arena place({24, 600, 3000});
 
 	{
 		over_and_over trims([] { slab_trim(); });
@@ -95,7 +85,7 @@ TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhileAllIsTrimmed)
 
 TEST(DecayStressTest, PassesTrimsShrinksAndValidationsDoNotMeet)
 {
-	slab_test::arena place({48, 700, 5000});
+	arena place({48, 700, 5000});
 
 	{
 		over_and_over passes([] { run_pass(); });
@@ -115,7 +105,7 @@ TEST(DecayStressTest, PassesTrimsShrinksAndValidationsDoNotMeet)
 /* A child finds whole caches and locks that it can take, whatever slabs were isolated. */
 TEST(DecayStressTest, ForksWhilePassesRun)
 {
-	slab_test::arena place({100, 1000});
+	arena place({100, 1000});
 	std::atomic<bool> done{false};
 	std::thread busy([&] {
 		worker me(place, 9, 2000);

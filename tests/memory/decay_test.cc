@@ -3,31 +3,10 @@
  * Memory that goes back to the operating system by time: what goes, and what stays.
  * The system is queried for what is resident.
  */
-#include <cstring>
-#include <map>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/rcu.h>
-
 #include "../support/flavours.h"
 #include "../support/orders.h"
 #include "../support/passes.h"
 #include "../support/shards.h"
-
-extern "C" {
-#include "pages/free_slabs.h"
-#include "pages/segment.h"
-#include "percpu/closing.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

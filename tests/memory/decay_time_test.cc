@@ -3,32 +3,10 @@
  * Memory that goes back to the operating system: when passes of maintenance run and when
  * they do not, and what goes at once. Which memory may go: decay_rule_test.cc.
  */
-#include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
 
 #include "../support/folder.h"
 #include "../support/passes.h"
-
-extern "C" {
-#include "base/options.h"
-#include "percpu/refill.h"
-#include "core/slab.h"
-#include "memory/decay.h"
-#include "pages/idle.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

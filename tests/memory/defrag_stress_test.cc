@@ -3,24 +3,9 @@
  * Objects that move while others allocate, free, use and read them: with locks, under
  * RCU, in type-safe caches, and over a fork. The work is counted, not timed.
  */
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <random>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
 #include "../support/flavours.h"
 #include "../support/movable.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

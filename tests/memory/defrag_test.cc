@@ -3,26 +3,8 @@
  * Movable objects: what slab_cache_defrag() moves, what it leaves alone, and what is
  * left afterwards. What goes on beside it is defrag_stress_test.cc's.
  */
-#include <algorithm>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
 #include "../support/movable.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "control/server.h"
-#include "pages/segment.h"
-#include "control/json.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

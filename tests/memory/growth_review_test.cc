@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process takes back from caches that are not in use before it grows further. */
-#include <array>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "memory/growth.h"
-#include "pages/account.h"
-#include "percpu/closing.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache whose objects args.reclaim frees, as many as a test wants. */
-#ifndef TESTS_MEMORY_HOLDER_H
-#define TESTS_MEMORY_HOLDER_H
-
-#include <atomic>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
+#pragma once
 
 #include "../support/objects.h"
 #include "../support/units.h"
-
-namespace slab_test
-{
 
 /* A cache of things that need not be kept. */
 struct holder {
@@ -70,7 +56,3 @@ struct holder {
 	std::vector<holder *> *order = nullptr;
 	std::function<void()> then;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_MEMORY_HOLDER_H */

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of an allocation that fails for lack of memory: who holds it. */
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <memory>
 #include <regex>
-#include <sstream>
-#include <string>
-#include <sys/resource.h>
-#include <thread>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
 
 #include "../support/answers.h"
 #include "../support/limits.h"
@@ -21,12 +8,6 @@
 #include "../support/process.h"
 #include "../support/profiled.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "memory/holders.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

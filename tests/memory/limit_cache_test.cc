@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit of a cache, which is never exceeded. */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/stats.h>
-
 #include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "pages/account.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations that fail at a limit: they are counted, and the handler is called. */
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/account.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,29 +3,9 @@
  * The limit of the process. Its handler: limit_handler_test.cc. Limits of a cache:
  * limit_cache_test.cc. No memory at all: out_of_memory_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "base/options.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Nothing is lost wherever memory runs out. */
-#include <cerrno>
-#include <map>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "../support/units.h"
-
-using namespace slab_test;
 
 namespace
 {

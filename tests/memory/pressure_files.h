@@ -3,40 +3,14 @@
  * Files that stand in for the system's files of memory pressure. The program has no control
  * thread: the test itself looks at them and watches them.
  */
-#ifndef TESTS_MEMORY_PRESSURE_FILES_H
-#define TESTS_MEMORY_PRESSURE_FILES_H
-
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <dirent.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
+#pragma once
 
 #include "../support/folder.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "base/descriptors.h"
-#include "memory/pressure.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 constexpr unsigned tag = 7;
 
@@ -176,7 +150,3 @@ protected:
 	std::atomic<unsigned> calls{0};
 	std::function<void()> on_call; /* called by the next call, once */
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_MEMORY_PRESSURE_FILES_H */

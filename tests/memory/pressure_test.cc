@@ -3,30 +3,13 @@
  * Memory pressure, as files stand in for it: those of a control group's folder, and PSI.
  * Watching them: pressure_watch_test.cc.
  */
-#include <cerrno>
-#include <chrono>
 #include <climits>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include <slab/control.h>
-#include <slab/memory.h>
 
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "pressure_files.h"
-
-extern "C" {
-#include "memory/pressure.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

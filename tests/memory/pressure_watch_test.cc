@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of memory pressure are watched: by the test, and by control threads. */
-#include <cerrno>
-#include <chrono>
-#include <cstdlib>
-#include <string>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include <slab/control.h>
-#include <slab/memory.h>
 
 #include "../support/process.h"
 #include "pressure_files.h"
-
-extern "C" {
-#include "memory/pressure.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,36 +3,8 @@
  * Memory is returned to the operating system with no lock held: what other threads do, and
  * what the child of a fork finds, while one is in madvise(2).
  */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <functional>
-#include <string>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <thread>
-#include <unistd.h>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-
 #include "../support/passes.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "core/flush_lock.h"
-#include "core/shard.h"
-#include "pages/segment.h"
-#include "percpu/closing.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

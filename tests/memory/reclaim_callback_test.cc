@@ -3,25 +3,9 @@
  * What args.reclaim may do: the cache exists while its callback runs, no lock is held, and
  * threads that reclaim, create and destroy at once do not hinder each other.
  */
-#include <atomic>
-#include <cerrno>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "holder.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,22 +3,9 @@
  * Reclaim: when libslab calls a cache's args.reclaim, and in which order. What the
  * callback may do: reclaim_callback_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/memory.h>
-
 #include "../support/limits.h"
 #include "../support/process.h"
 #include "holder.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -4,33 +4,10 @@
  * at most, other functions 8 KiB. Reports are apart. The slow paths run decay passes, since there
  * is no control thread.
  */
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/process.h"
 #include "../support/stack_depth.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "memory/holders.h"
-#include "memory/maintain.h"
-#include "pages/idle.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -3,19 +3,9 @@
  * A node without free memory: eats all that node 1 has, so it runs nowhere but in a
  * machine of its own (boot.sh).
  */
-#include <cerrno>
-#include <cstring>
-#include <vector>
+#include "../support/test.h"
 
 #include <linux/mempolicy.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 namespace
 {

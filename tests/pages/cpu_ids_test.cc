@@ -4,39 +4,12 @@
  * fewer CPUs than threads run on, no system call that bounds the ids. Each test is a child
  * in which libslab starts there.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/flavours.h"
 #include "../support/folder.h"
 #include "../support/process.h"
 #include "../support/refuse.h"
 #include "../support/without_thread.h" /* AddressSanitizer starts none here */
-
-extern "C" {
-#include "core/init.h"
-#include "rseq.h"
-#include "arrays.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,28 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Units that no slab has: the order they are taken in, decay and trim. */
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <set>
-#include <thread>
-
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
 #include "../support/objects.h"
 #include "segments.h"
-
-extern "C" {
-#include "base/options.h"
-#include "pages/idle.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,26 +3,9 @@
  * SLAB_HUGE: when fresh memory is populated as huge pages, and that nothing of one is lost. What
  * the system's setting is, and how long a huge page takes, is pretended.
  */
-#include <atomic>
-#include <cerrno>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "segments.h"
-
-extern "C" {
-#include "base/fail.h"
-#include "base/options.h"
-#include "pages/huge.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

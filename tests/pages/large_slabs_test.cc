@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Users of the page layer: large allocations that are slabs, and sizes of the slabs of caches. */
-#include <cstdint>
-
-#include <gtest/gtest.h>
-
 #include "../support/objects.h"
 #include "segments.h"
-
-extern "C" {
-#include "cache/large.h"
-#include "core/slab.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,32 +3,8 @@
  * Large machines and small containers: this program believes that 512 CPUs are
  * possible, and runs on those it is given.
  */
-#include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/rcu.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/flavours.h"
-
-extern "C" {
-#include "arrays.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors: their sizes, their bits, records of debug slabs; blocks for other rooms. */
-#include <cerrno>
-#include <cstring>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-
 #include "segments.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings of the system. */
-#include <cstddef>
-#include <cstdint>
-
-#include <sys/mman.h>
-#include <sys/resource.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "../support/resident.h"
 #include "../support/units.h"
-
-extern "C" {
-#include "pages/os.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

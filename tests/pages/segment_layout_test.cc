@@ -3,24 +3,7 @@
  * How segments and descriptors are laid out: every address of a slab leads to its descriptor, and
  * no object reaches the descriptors.
  */
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "segments.h"
-
-extern "C" {
-#include "cpu_cache.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

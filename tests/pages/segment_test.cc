@@ -3,31 +3,8 @@
  * The page layer: what segments cost, that each slab has one user, and that memory of
  * free slabs is kept and given back as promised. Layouts: segment_layout_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <fstream>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "segments.h"
-
-extern "C" {
-#include "pages/os.h"
-#include "pages/free_slabs.h"
-#include "pages/segment.h"
-#include "core/init.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The fixture of tests that take slabs of the page layer. */
-#ifndef TESTS_PAGES_SEGMENTS_H
-#define TESTS_PAGES_SEGMENTS_H
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "../support/process.h"
-
-extern "C" {
-#include "pages/account.h"
-#include "pages/os.h"
-#include "pages/free_slabs.h"
-#include "pages/metadata.h"
-#include "pages/segment.h"
-#include "pages/units.h"
-#include "core/init.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 inline const std::size_t page = os_page_size();
 
@@ -147,7 +125,3 @@ protected:
 
 	std::vector<struct slab *> taken_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_PAGES_SEGMENTS_H */

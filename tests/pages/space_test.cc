@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The address space of a cache with SLAB_APART: vacant slabs, and whom they serve. */
-#include <cerrno>
-#include <cstring>
-#include <deque>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "segments.h"
-
-extern "C" {
-#include "base/peek.h"
-#include "pages/os.h"
-#include "pages/space.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments whose units are unmapped, and mapped again. */
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
 #include "segments.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Refills, flushes and looks at arrays. */
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "percpu.h"
-
-extern "C" {
-#include "base/maintenance.h"
-#include "pages/idle.h"
-#include "pages/os.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

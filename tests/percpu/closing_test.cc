@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Closing: how a thread gets at what CPUs hold, with and without a fence. */
-#include <cerrno>
-#include <functional>
-#include <thread>
-#include <vector>
-
-#include <signal.h>
 #include <sys/single_threaded.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 
 #include "../support/process.h"
 #include "../support/refuse.h"
 #include "percpu.h"
-
-extern "C" {
-#include "inject.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

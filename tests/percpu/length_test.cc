@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long arrays are: misses double and halve them, and a busy cache gets long ones. */
-#include <algorithm>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "percpu.h"
-
-extern "C" {
-#include "base/clock.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

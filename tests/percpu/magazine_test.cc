@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Magazines: which frees fill them, which allocations empty them, and how their objects get back to
  * their slabs. */
-#include <atomic>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-
 #include "../support/process.h"
 #include "percpu.h"
-
-extern "C" {
-#include "inject.h"
-#include "pages/topology.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the arrays and magazines of one cache, on pinned threads. */
-#ifndef TESTS_PERCPU_PERCPU_H
-#define TESTS_PERCPU_PERCPU_H
-
-#include <algorithm>
-#include <cstring>
-#include <functional>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
+#pragma once
 
 #include "../support/cpus.h"
 #include "../support/objects.h"
 #include "../support/reports.h"
 #include "../support/shards.h"
 #include "../support/without_thread.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "cpu_cache.h"
-#include "core/gate.h"
-#include "percpu/closing.h"
-#include "percpu/length.h"
-#include "percpu/magazines.h"
-#include "percpu/refill.h"
-}
-
-namespace slab_test
-{
 
 class PerCpuTest : public testing::Test
 {
@@ -137,7 +112,3 @@ protected:
 	int cpu_ = 0;
 	std::vector<void *> held_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_PERCPU_PERCPU_H */

@@ -3,23 +3,11 @@
  * slab_free_rcu() in caches with debug flags, and of what cannot be freed: the
  * report names the caller, then and later.
  */
-#include <string>
-#include <thread>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/no_collection.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* libslab's declarations of a flavour have the layout of those in liburcu's headers. */
+#include "../support/rooms.h"
+
 #include <cstddef>
 
 #include <gtest/gtest.h>
 #include <urcu/urcu-bp.h>
 #include <urcu/flavor.h>
-
-extern "C" {
-#include "rcu/flavor.h"
-}
 
 namespace
 {

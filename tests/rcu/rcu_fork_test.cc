@@ -5,30 +5,9 @@
  * libslab's must nevertheless be the last, or liburcu waits for a thread that wants a lock
  * which libslab holds already.
  */
-#include <atomic>
-#include <chrono>
-#include <thread>
-#include <vector>
-
-#include <pthread.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "rcu/grace_period.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

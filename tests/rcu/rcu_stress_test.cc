@@ -5,30 +5,10 @@
  * cache, an object of the same type. And the same with a flavour that does not wait:
  * there the readers must notice, or they would not notice anything.
  */
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include <urcu/call-rcu.h>
 
 #include "../support/debugging.h"
 #include "../support/flavours.h"
-
-using namespace slab_test;
 
 namespace
 {

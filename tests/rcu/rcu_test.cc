@@ -4,34 +4,9 @@
  * see, how much may wait, and that nothing is lost without memory. Type-safe caches:
  * rcu_typesafe_test.cc; threads and forks: rcu_thread_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "rcu/grace_period.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,32 +3,9 @@
  * libslab's own thread is registered with the flavour whose callbacks it runs. The child
  * of a fork, which has no such thread, does not wait for it.
  */
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
 #include "../support/refuse.h"
-
-extern "C" {
-#include "rcu/free_rcu.h"
-#include "rcu/grace_period.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,21 +3,9 @@
  * Type-safe caches, with each of liburcu's flavours: objects are reused at once, and
  * slabs stay what they are until readers are gone.
  */
-#include <cstdint>
-#include <set>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
-
-using namespace slab_test;
 
 namespace
 {

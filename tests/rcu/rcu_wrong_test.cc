@@ -3,27 +3,10 @@
  * slab_free_rcu() of what is no object of its cache, beside objects of every kind: it is
  * reported, and nothing is freed, neither at once nor after a grace period.
  */
-#include <cstdlib>
-#include <string>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/no_collection.h"
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

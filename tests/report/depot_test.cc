@@ -3,26 +3,8 @@
  * The depot: a stack is stored once and comes back as it was, whatever threads save it
  * at the same time, until the depot is full.
  */
-#include <atomic>
-#include <cerrno>
-#include <memory>
-#include <set>
-#include <thread>
-#include <vector>
-
-#include <sys/resource.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
-
-extern "C" {
-#include "pages/os.h"
-#include "report/depot.h"
-#include "report/track.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

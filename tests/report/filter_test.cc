@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* SLAB_SYMBOLS: reports that name functions and lines, and what the program notices of it. */
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <ostream>
-#include <sstream>
-#include <string>
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "../support/folder.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "report/report.h"
-#include "report/symbol.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

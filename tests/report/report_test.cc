@@ -3,31 +3,9 @@
  * Reports: their shape, where they go, that they neither mix nor overflow, and
  * what happens after one.
  */
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "base/note.h"
-#include "report/report.h"
-}
-
-using namespace slab_test;
+#include "../support/rooms.h"
 
 namespace
 {

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* symbolize(): the text of addresses of all kinds, and where it can be called. */
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <dlfcn.h>
-#include <signal.h>
 #include <sys/auxv.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "../support/folder.h"
 #include "../support/process.h"
 
 extern "C" {
 #include "../support/symbol_apart.h"
-#include "report/symbol.h"
+#include "../support/rooms.h"
 }
-
-using namespace slab_test;
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                             \
 	!TESTS_HAS_FEATURE(address_sanitizer) && !TESTS_HAS_FEATURE(thread_sanitizer)

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of threads that tracks keep. */
-#include <atomic>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <pthread.h>
-#include <sched.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "tracks.h"
-
-extern "C" {
-#include "report/track.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,30 +3,9 @@
  * Tracks: the stack from the caller of a public function on, the thread, the CPU, the age;
  * and what they cost. Names of threads: track_names_test.cc.
  */
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <dlfcn.h>
-#include <pthread.h>
-#include <slab/malloc.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "../support/track_apart.h"
 #include "tracks.h"
-
-extern "C" {
-#include "report/track.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A function that a track names, and what is in a track. */
-#ifndef TESTS_REPORT_TRACKS_H
-#define TESTS_REPORT_TRACKS_H
+#pragma once
 
-#include <slab/debug.h>
-
-extern "C" {
-#include "report/track.h"
-}
-
-namespace slab_test
-{
+#include "../support/rooms.h"
 
 /* Keeps the frame of a function on the stack: no call at its end is a jump. */
 #define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
@@ -38,7 +30,3 @@ inline struct slab_track describe(const struct track &track)
 	track_describe(&track, &described);
 	return described;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_REPORT_TRACKS_H */

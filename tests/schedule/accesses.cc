@@ -5,11 +5,7 @@
  * place of each atomic operation; no other part of ThreadSanitizer is used. The names are the
  * compiler's.
  */
-#include <cstdint>
-
 #include "schedule.h"
-
-using slab_test::schedule_access;
 
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 

@@ -4,20 +4,6 @@
  * arrays, beside threads that close caches, move slabs, and release them. Each object in use has
  * its owner's mark, and in the end all objects are counted.
  */
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <map>
-#include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
 #include "../support/objects.h"
 #include "../support/orders.h"
 #include "../support/process.h"
@@ -25,8 +11,6 @@
 #include "../support/shards.h"
 #include "../support/without_thread.h"
 #include "schedule.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <memory>
-#include <random>
-#include <string>
-#include <thread>
-
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include "../support/cpus.h"
 #include "../support/process.h"
 
@@ -34,9 +16,6 @@ int __real_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *);
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 void __real_clock_sleep(long ns);
 }
-
-namespace slab_test
-{
 
 namespace
 {
@@ -257,7 +236,7 @@ void write_seed(int signal)
 		std::abort();
 }
 
-void watch(std::uint64_t seed)
+void watch_over(std::uint64_t seed)
 {
 	struct sigaction action = {};
 
@@ -308,7 +287,7 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
 		runs = static_cast<unsigned>(std::atoi(wanted));
 	for (std::uint64_t i = first; i < first + (seed ? 1 : runs); i++) {
 		SCOPED_TRACE("SLAB_SCHEDULE_SEED=" + std::to_string(i) + " replays this");
-		watch(i);
+		watch_over(i);
 		test(i);
 		watch_no_more();
 		if (testing::Test::HasFailure())
@@ -316,11 +295,7 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
 	}
 }
 
-} // namespace slab_test
-
 /* --- what the linker leads here (--wrap) -------------------------------------------------------- */
-
-using namespace slab_test;
 
 extern "C" {
 

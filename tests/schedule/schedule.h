@@ -14,15 +14,9 @@
  * Between two marks a thread runs undisturbed: the assembly of the engine rseq has no marks. What
  * happens within its sections is the matter of tests/cpu_cache.
  */
-#ifndef TESTS_SCHEDULE_SCHEDULE_H
-#define TESTS_SCHEDULE_SCHEDULE_H
+#pragma once
 
-#include <cstdint>
-#include <functional>
-#include <vector>
-
-namespace slab_test
-{
+#include "../support/test.h"
 
 /* A mark. Threads that no scheduler runs go on. */
 void schedule_point();
@@ -42,7 +36,3 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
  * the seed. SLAB_SCHEDULE_SEED=N, or the argument --seed=N, calls it for that seed alone.
  */
 void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
-
-} // namespace slab_test
-
-#endif /* TESTS_SCHEDULE_SCHEDULE_H */

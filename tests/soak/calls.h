@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of libslab that signal handlers know of. */
-#ifndef TESTS_SOAK_CALLS_H
-#define TESTS_SOAK_CALLS_H
-
-#include <atomic>
+#pragma once
 
 #include "kinds.h"
 
@@ -41,5 +38,3 @@ template <typename Call> inline auto inside(Call call)
 }
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_CALLS_H */

@@ -2,15 +2,6 @@
 /* What children do. They call no malloc(): another thread may have held its lock. */
 #include "children.h"
 
-#include <cerrno>
-#include <cstring>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <slab/memory.h>
-#include <slab/slab.h>
-
 #include "plants.h"
 #include "shared.h"
 

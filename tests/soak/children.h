@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Children of the busy process. */
-#ifndef TESTS_SOAK_CHILDREN_H
-#define TESTS_SOAK_CHILDREN_H
+#pragma once
 
 #include "worker.h"
 
@@ -16,5 +15,3 @@ void fork_child(struct worker *seat);
 void vfork_child();
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_CHILDREN_H */

@@ -2,10 +2,6 @@
 /* Conductors: which disturbance comes next, and how often. */
 #include "conductor.h"
 
-#include <cstdio>
-
-#include <time.h>
-
 #include "../support/cpus.h"
 #include "faults.h"
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads that disturb the others: each makes one disturbance after another, in random
  * order. */
-#ifndef TESTS_SOAK_CONDUCTOR_H
-#define TESTS_SOAK_CONDUCTOR_H
-
-#include <atomic>
-#include <cstdint>
-
-#include <pthread.h>
+#pragma once
 
 #include "worker.h"
 
@@ -71,5 +65,3 @@ void renew_ended(); /* a new thread for each worker whose thread has ended */
 pid_t some_thread(chance &random);
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_CONDUCTOR_H */

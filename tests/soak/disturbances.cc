@@ -2,21 +2,6 @@
 /* What conductors do to the process. */
 #include "conductor.h"
 
-#include <cstdio>
-#include <cstring>
-
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/memory.h>
-#include <slab/pointer.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/array_length.h"
 #include "../support/cpus.h"
 #include "../support/process.h"
@@ -111,7 +96,7 @@ void array_length(struct conductor *c)
 {
 	const unsigned lengths[] = {2, 8, 64, cpu_array_room(true)};
 
-	slab_test::set_array_length(some_cache(c->random), lengths[c->random.below(4)]);
+	set_array_length(some_cache(c->random), lengths[c->random.below(4)]);
 }
 
 /* --- looking -------------------------------------------------------------------------------------- */
@@ -190,7 +175,7 @@ void migrate(struct conductor *c)
 		const pid_t tid = some_thread(c->random);
 
 		if (tid)
-			slab_test::pin(c->random.below(64), tid);
+			pin(c->random.below(64), tid);
 	}
 }
 

@@ -5,19 +5,7 @@
  */
 #include "faults.h"
 
-#include <atomic>
-#include <cerrno>
 #include <cstdarg>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "oracle.h"
 

@@ -4,11 +4,9 @@
  * linker sends its calls to wrappers here (--wrap, CMakeLists.txt). The C library's own calls, and
  * liburcu's, are not affected.
  */
-#ifndef TESTS_SOAK_FAULTS_H
-#define TESTS_SOAK_FAULTS_H
+#pragma once
 
-#include <pthread.h>
-#include <time.h>
+#include "../support/test.h"
 
 namespace soak
 {
@@ -29,5 +27,3 @@ void nap(const struct timespec *time);
 int create_thread(pthread_t *thread, void *(*body)(void *), void *arg);
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_FAULTS_H */

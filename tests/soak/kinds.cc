@@ -2,18 +2,7 @@
 /* Objects of all kinds, and the caches that they come from. */
 #include "kinds.h"
 
-#include <atomic>
-#include <cerrno>
-
-#include <unistd.h>
-
-#include <slab/debug.h>
 #include <slab/define.h>
-#include <slab/malloc.h>
-#include <slab/pointer.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/flavours.h"
 #include "calls.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kinds of objects of the soak: a cache of each kind, and allocations by size. */
-#ifndef TESTS_SOAK_KINDS_H
-#define TESTS_SOAK_KINDS_H
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#pragma once
 
 #include "oracle.h"
 
@@ -83,5 +78,3 @@ void resize(held &object, chance &random);
 extern thread_local volatile bool is_inside __attribute__((tls_model("initial-exec")));
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_KINDS_H */

@@ -3,16 +3,8 @@
 #include "run.h"
 
 #include <cinttypes>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
 
 #include <getopt.h>
-#include <unistd.h>
-
-#include <slab/slab.h>
 
 #include "conductor.h"
 

@@ -3,10 +3,6 @@
 #include "oracle.h"
 
 #include <cinttypes>
-#include <cstdio>
-#include <cstring>
-
-#include <unistd.h>
 
 namespace soak
 {

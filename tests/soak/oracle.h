@@ -11,13 +11,9 @@
  * Of objects of more than pattern_bytes the first pattern_bytes, one word of each page and the last
  * word hold the pattern.
  */
-#ifndef TESTS_SOAK_ORACLE_H
-#define TESTS_SOAK_ORACLE_H
+#pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
+#include "../support/test.h"
 
 namespace soak
 {
@@ -235,5 +231,3 @@ private:
 };
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_ORACLE_H */

@@ -2,13 +2,6 @@
 /* Errors on purpose. */
 #include "plants.h"
 
-#include <cstring>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <slab/pointer.h>
-
 #include "kinds.h"
 
 namespace soak

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors on purpose, which the oracle must see: one error, once, with an object of the kind that
  * suits it. */
-#ifndef TESTS_SOAK_PLANTS_H
-#define TESTS_SOAK_PLANTS_H
-
-#include <atomic>
+#pragma once
 
 #include "oracle.h"
 
@@ -47,5 +44,3 @@ void plant_before(const held &object);
 void plant_after(const held &object);
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_PLANTS_H */

@@ -2,8 +2,6 @@
 /* Threads of workers: births, exits, cancellations. */
 #include "conductor.h"
 
-#include <mutex>
-
 #include "faults.h"
 
 namespace soak

@@ -2,17 +2,6 @@
 /* Rounds of a soak, and its progress. */
 #include "run.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
-#include <pthread.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
 #include "../support/flavours.h"
 #include "conductor.h"
 #include "faults.h"

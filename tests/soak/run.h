@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A soak: rounds, in each of which workers and conductors run and then everything is freed. */
-#ifndef TESTS_SOAK_RUN_H
-#define TESTS_SOAK_RUN_H
-
-#include <cstdint>
+#pragma once
 
 #include "plants.h"
 
@@ -29,5 +26,3 @@ struct result {
 struct result run(const struct options &options);
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_RUN_H */

@@ -2,16 +2,6 @@
 /* Objects that several threads reach. */
 #include "shared.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-
-#include <sched.h>
-
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
-
 #include "../support/flavours.h"
 #include "../support/process.h"
 #include "calls.h"
@@ -285,11 +275,11 @@ unsigned use_published(chance &random, std::uint64_t *stamps)
 	case 1:
 		return replace(typesafe[i], safe, random, stamps);
 	case 2:
-		if (!slab_test::under_tsan)
+		if (!under_tsan)
 			read_published(published[i], object_size(rcu), slowly);
 		return 1;
 	default:
-		if (!slab_test::under_tsan)
+		if (!under_tsan)
 			read_typesafe(typesafe[i], slowly);
 		return 1;
 	}

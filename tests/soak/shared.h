@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that several threads reach: movable ones, reclaimable ones, and those of readers under
  * RCU. Each call does one operation at random and returns the number of checked operations. */
-#ifndef TESTS_SOAK_SHARED_H
-#define TESTS_SOAK_SHARED_H
-
-#include <cstdint>
+#pragma once
 
 #include "oracle.h"
 
@@ -23,5 +20,3 @@ unsigned use_published(chance &random, std::uint64_t *stamps);
 struct slab_cache *movable_cache();
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_SHARED_H */

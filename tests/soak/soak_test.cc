@@ -4,17 +4,9 @@
  *
  * How long the soak works is SLAB_STRESS_SECONDS, 2 by default: longer only finds more.
  */
-#include <cstdlib>
-#include <string>
-#include <thread>
-
-#include <gtest/gtest.h>
-
 #include "../support/process.h"
 #include "conductor.h"
 #include "run.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -2,16 +2,6 @@
 /* What the threads do. */
 #include "worker.h"
 
-#include <cerrno>
-#include <csignal>
-
-#include <pthread.h>
-#include <sched.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <slab/slab.h>
-
 #include "../support/cpus.h"
 #include "faults.h"
 #include "shared.h"
@@ -233,7 +223,7 @@ bool become_active()
 void *work(void *arg)
 {
 	self = static_cast<struct worker *>(arg);
-	self->tid = slab_test::thread_id();
+	self->tid = thread_id();
 	watch_cancellation_points();
 	while (!self->leave.load(std::memory_order_relaxed)) {
 		if (become_active()) {

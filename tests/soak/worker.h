@@ -3,14 +3,7 @@
  * The threads that allocate and free. A worker is a seat: a thread takes it, leaves it at its end
  * with the objects that it holds, and another thread goes on with these.
  */
-#ifndef TESTS_SOAK_WORKER_H
-#define TESTS_SOAK_WORKER_H
-
-#include <atomic>
-#include <cstdint>
-
-#include <pthread.h>
-#include <sys/types.h>
+#pragma once
 
 #include "kinds.h"
 
@@ -73,5 +66,3 @@ void install_handler();
 constexpr int soak_signal = 10; /* SIGUSR1 */
 
 } /* namespace soak */
-
-#endif /* TESTS_SOAK_WORKER_H */

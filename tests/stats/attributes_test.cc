@@ -2,27 +2,9 @@
 /*
  * Statistics by name, and what can be changed of a cache while it is in use.
  */
-#include <cerrno>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/stats.h>
-
 #include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "core/shard.h"
-#include "pages/account.h"
-#include "pages/segment.h"
-}
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,24 +3,8 @@
  * Statistics: in scripted situations, with no other thread, every number is
  * exact and the numbers add up.
  */
-#include <cerrno>
-#include <cstdint>
-#include <numeric>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-
 #include "../support/objects.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

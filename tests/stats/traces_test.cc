@@ -3,25 +3,8 @@
  * Call sites: those of allocated objects' allocations and of free objects' frees, added
  * up by stack, with ages, threads, CPUs and nodes, all or since a mark.
  */
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <set>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-
 #include "../support/debugging.h"
 #include "../support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client of the control socket may expect, whatever it sent. */
-#ifndef TESTS_SUPPORT_ANSWER_LINE_H
-#define TESTS_SUPPORT_ANSWER_LINE_H
+#pragma once
 
-#include <string>
+#include "test.h"
 
 #include <json-c/json.h>
-
-namespace slab_test
-{
 
 /* One line, which is an answer of the protocol. */
 inline bool is_answer(const std::string &text)
@@ -31,7 +27,3 @@ inline bool is_answer(const std::string &text)
 	json_object_put(document);
 	return good;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_ANSWER_LINE_H */

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What tools print and servers answer, taken apart: lines, words, tables, JSON. */
-#ifndef TESTS_SUPPORT_ANSWERS_H
-#define TESTS_SUPPORT_ANSWERS_H
+#pragma once
 
-#include <cstdint>
-#include <memory>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
 #include <json-c/json.h>
 
 #include "child_process.h"
 #include "client.h"
-
-namespace slab_test
-{
 
 inline bool contains(const std::string &text, const std::string &words)
 {
@@ -138,7 +127,3 @@ inline std::string quiet_json(const result &got)
 	json_object_object_del(process, "now");
 	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_ANSWERS_H */

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of others beside libslab's. */
-#ifndef TESTS_SUPPORT_BEHIND_H
-#define TESTS_SUPPORT_BEHIND_H
+#pragma once
 
-#include <sys/mman.h>
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* A page right behind a large allocation, in the same segment, as others may map it. */
 class Behind
@@ -41,7 +33,3 @@ public:
 private:
 	void *page_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_BEHIND_H */

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls by a thread with a pending cancellation. */
-#ifndef TESTS_SUPPORT_CANCELLED_H
-#define TESTS_SUPPORT_CANCELLED_H
+#pragma once
 
-#include <functional>
-#include <utility>
-
-#include <pthread.h>
-
-#include <gtest/gtest.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 struct cancelled_call {
 	std::function<void()> call;
@@ -41,7 +32,3 @@ inline void expect_not_cancelled_within(std::function<void()> call)
 	EXPECT_TRUE(cancelled.returned);
 	EXPECT_EQ(result, PTHREAD_CANCELED);
 }
-
-} // namespace slab_test
-
-#endif /* TESTS_SUPPORT_CANCELLED_H */

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that tests start: with pipes on their standard streams, or to their end. */
-#ifndef TESTS_SUPPORT_CHILD_PROCESS_H
-#define TESTS_SUPPORT_CHILD_PROCESS_H
-
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "process.h"
-
-namespace slab_test
-{
 
 /* A process started with pipes on its standard streams. */
 class child_process
@@ -138,7 +125,3 @@ inline result run_tool(const std::string &program, std::vector<std::string> word
 	words.insert(words.begin(), program);
 	return run_tool(words);
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_CHILD_PROCESS_H */

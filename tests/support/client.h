@@ -3,30 +3,10 @@
  * A runtime directory for a test, clients of the control sockets in it, and a process that
  * listens there in place of libslab.
  */
-#ifndef TESTS_SUPPORT_CLIENT_H
-#define TESTS_SUPPORT_CLIENT_H
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "folder.h"
 #include "process.h"
-
-namespace slab_test
-{
 
 /* A directory that is SLAB_RUNTIME_DIR for this process and its children, of
  * which AddressSanitizer leaves what they do to their objects to libslab. */
@@ -243,7 +223,3 @@ void with_impostor(const runtime_dir &dir, const char *answer, Check check)
 
 	check(process.pid());
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_CLIENT_H */

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A server in a container that unshare(1) makes: it sees other files and other pids than the test. */
-#ifndef TESTS_SUPPORT_CONTAINED_H
-#define TESTS_SUPPORT_CONTAINED_H
+#pragma once
 
 #include "server.h"
-
-namespace slab_test
-{
 
 /* Why this user cannot make one by these words; "": he can. */
 inline std::string no_container(std::vector<std::string> unshare)
@@ -64,7 +60,3 @@ private:
 
 	pid_t pid_ = 0;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_CONTAINED_H */

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads of tests: the CPUs they run on, and signals that interrupt them. */
-#ifndef TESTS_SUPPORT_CPUS_H
-#define TESTS_SUPPORT_CPUS_H
+#pragma once
 
-#include <cstddef>
-#include <vector>
-
-#include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 inline pid_t thread_id()
 {
@@ -143,7 +132,3 @@ private:
 	timer_t timer_ = nullptr;
 	bool active_ = false;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_CPUS_H */

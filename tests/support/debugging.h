@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug flags in tests, and the fixture of tests that expect reports. */
-#ifndef TESTS_SUPPORT_DEBUGGING_H
-#define TESTS_SUPPORT_DEBUGGING_H
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/malloc.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
+#pragma once
 
 #include "objects.h"
 #include "place.h"
 #include "process.h"
 #include "reports.h"
-
-extern "C" {
-#include "base/debug_spec.h"
-}
-
-namespace slab_test
-{
 
 constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
@@ -183,7 +162,3 @@ protected:
 
 	report_capture reports_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_DEBUGGING_H */

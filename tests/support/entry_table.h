@@ -6,25 +6,9 @@
  * The states of an entry: refs 0 as constructed · refs 1, in the table · more while another
  * thread uses it · out of the table · refs 0, freed.
  */
-#ifndef TESTS_SUPPORT_ENTRY_TABLE_H
-#define TESTS_SUPPORT_ENTRY_TABLE_H
-
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/rcu.h>
-#include <slab/slab.h>
+#pragma once
 
 #include "objects.h"
-
-namespace slab_test
-{
 
 constexpr std::size_t entry_size = 712;
 
@@ -189,7 +173,3 @@ protected:
 	std::array<std::mutex, 64> locks_;
 	std::unique_ptr<test_cache> cache_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_ENTRY_TABLE_H */

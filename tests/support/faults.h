@@ -3,23 +3,9 @@
  * Children that fault: what they wrote, and how they ended. And memory that
  * cannot be accessed.
  */
-#ifndef TESTS_SUPPORT_FAULTS_H
-#define TESTS_SUPPORT_FAULTS_H
-
-#include <atomic>
-#include <cstdint>
-#include <string>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#pragma once
 
 #include "process.h"
-
-namespace slab_test
-{
 
 /* What a child of a test exits with. */
 enum { FINE, WRONG };
@@ -129,7 +115,3 @@ inline void *address(std::uintptr_t number)
 
 	return hidden;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_FAULTS_H */

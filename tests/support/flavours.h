@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* liburcu's flavours, and the hooks of bp around fork(): the headers of a flavour are not
  * meant for C++. Threads of bp need not register. */
-#ifndef TESTS_SUPPORT_FLAVOURS_H
-#define TESTS_SUPPORT_FLAVOURS_H
+#pragma once
 
 #include <urcu/flavor.h>
 
@@ -16,5 +15,3 @@ void urcu_bp_call_rcu_before_fork(void);
 void urcu_bp_call_rcu_after_fork_parent(void);
 void urcu_bp_call_rcu_after_fork_child(void);
 }
-
-#endif /* TESTS_SUPPORT_FLAVOURS_H */

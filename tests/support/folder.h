@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Folders of tests. */
-#ifndef TESTS_SUPPORT_FOLDER_H
-#define TESTS_SUPPORT_FOLDER_H
+#pragma once
 
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-#include <ftw.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 /* The environment variable that names the folder in which folders are made; /tmp without it. */
 constexpr const char *folder_variable = "SLAB_TEST_FOLDER";
@@ -63,7 +51,3 @@ private:
 	const pid_t owner_ = getpid();
 	std::string outer_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_FOLDER_H */

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses that are not of libslab. */
-#ifndef TESTS_SUPPORT_FOREIGN_H
-#define TESTS_SUPPORT_FOREIGN_H
-
-#include <gtest/gtest.h>
-#include <slab/pointer.h>
+#pragma once
 
 #include "reports.h"
-
-namespace slab_test
-{
 
 /* Not libslab's: nothing happens to it. */
 inline void expect_foreign(const void *ptr)
@@ -21,7 +14,3 @@ inline void expect_foreign(const void *ptr)
 	EXPECT_FALSE(slab_free_any(const_cast<void *>(ptr))) << ptr;
 	EXPECT_EQ(reports.count(), 0u) << reports.text();
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_FOREIGN_H */

@@ -3,34 +3,12 @@
  * Sampled objects under test: a cache of which every object is guarded, objects at one
  * end of their page, and the reports of children that misuse them.
  */
-#ifndef TESTS_SUPPORT_GUARDED_H
-#define TESTS_SUPPORT_GUARDED_H
-
-#include <csignal>
-#include <cstdint>
-#include <cstdio>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
+#pragma once
 
 #include "faults.h"
 #include "objects.h"
 #include "without_thread.h"
-
-extern "C" {
-#include "core/debug_record.h"
-#include "debug/guard.h"
-#include "pages/os.h"
-#include "pages/segment.h"
-#include "cpu_cache.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 inline const std::size_t page = os_page_size();
 constexpr std::size_t object_size = 64;
@@ -146,7 +124,3 @@ inline std::size_t count_of(const std::string &all, const std::string &what)
 		n++;
 	return n;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_GUARDED_H */

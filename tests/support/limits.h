@@ -3,32 +3,10 @@
  * Exhausting memory: limits for a while, all objects that are to be had, failures on
  * purpose.
  */
-#ifndef TESTS_SUPPORT_LIMITS_H
-#define TESTS_SUPPORT_LIMITS_H
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/memory.h>
-#include <slab/stats.h>
+#pragma once
 
 #include "objects.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "pages/account.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* Bytes in the process's account. */
 inline std::size_t used_bytes()
@@ -168,7 +146,3 @@ protected:
 		slab_set_fail(nullptr);
 	}
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_LIMITS_H */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process answers: to requests that only read from its memory, to others on its socket. */
-#ifndef TESTS_SUPPORT_LOOKS_H
-#define TESTS_SUPPORT_LOOKS_H
-
-#include <cstdlib>
-#include <string>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "answers.h"
 
@@ -14,9 +8,6 @@ extern "C" {
 #include "attach.h"
 #include "memory.h"
 }
-
-namespace slab_test
-{
 
 /* As libslab_inspect answers it. */
 inline std::string look_text(pid_t pid, const std::string &request)
@@ -84,7 +75,3 @@ inline json query_json(const std::string &path, const std::string &request)
 	EXPECT_TRUE(json_object_get_boolean(member(answer.get(), "ok"))) << request;
 	return answer;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_LOOKS_H */

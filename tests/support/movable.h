@@ -5,28 +5,11 @@
  * An entry may move while the table's reference is the only one; its lock is held from
  * isolate() to migrate(), so no thread gets another.
  */
-#ifndef TESTS_SUPPORT_MOVABLE_H
-#define TESTS_SUPPORT_MOVABLE_H
-
-#include <atomic>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <random>
-
-#include <gtest/gtest.h>
-
-#include <slab/memory.h>
-#include <slab/rcu.h>
-#include <slab/slab.h>
+#pragma once
 
 #include "entry_table.h"
 #include "objects.h"
 #include "orders.h"
-
-namespace slab_test
-{
 
 /* A cache of entries and the table that leads to them. */
 class directory : public entry_table
@@ -147,7 +130,3 @@ private:
 		return fails;
 	}
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_MOVABLE_H */

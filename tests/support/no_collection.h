@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_SUPPORT_NO_COLLECTION_H
-#define TESTS_SUPPORT_NO_COLLECTION_H
+#pragma once
 
-extern "C" {
-#include "rcu/free_rcu.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* While this object lives, no thread takes objects that wait for a grace period out of a CPU's
  * array. */
@@ -28,7 +22,3 @@ public:
 	no_collection(const no_collection &) = delete;
 	no_collection &operator=(const no_collection &) = delete;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_NO_COLLECTION_H */

@@ -6,24 +6,9 @@
  * A pattern fills the whole object from a seed, so that each object of a test
  * can have its own and any mix-up of two objects is seen.
  */
-#ifndef TESTS_SUPPORT_OBJECTS_H
-#define TESTS_SUPPORT_OBJECTS_H
+#pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-#include <slab/stats.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 /* Enough objects of any size for several slabs. */
 constexpr std::size_t several_slabs = 500;
@@ -198,7 +183,3 @@ inline struct slab_process_stats process_stats()
 	EXPECT_EQ(slab_process_stats(&stats), 0);
 	return stats;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_OBJECTS_H */

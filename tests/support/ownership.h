@@ -10,23 +10,9 @@
  * or the library writes to an object in use, a part of a stamp is wrong; an
  * object that is lost shows in the statistics at the end.
  */
-#ifndef TESTS_SUPPORT_OWNERSHIP_H
-#define TESTS_SUPPORT_OWNERSHIP_H
-
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
+#pragma once
 
 #include "objects.h"
-
-namespace slab_test
-{
 
 /* An object and the stamp that it must bear. */
 struct owned_object {
@@ -198,7 +184,3 @@ private:
 	std::atomic<unsigned> damaged_{0};
 	std::atomic<unsigned> failed_{0};
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_OWNERSHIP_H */

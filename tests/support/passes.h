@@ -3,27 +3,12 @@
  * Passes of maintenance, as fast as a test wants them: the clock is the test's own, and
  * no control thread runs any. Objects to be freed, and what is resident of them.
  */
-#ifndef TESTS_SUPPORT_PASSES_H
-#define TESTS_SUPPORT_PASSES_H
-
-#include <cstdint>
-#include <set>
-#include <string>
-#include <vector>
+#pragma once
 
 #include "objects.h"
 #include "process.h"
 #include "without_thread.h"
-
-extern "C" {
-#include "base/clock.h"
-#include "memory/decay.h"
-#include "pages/idle.h"
-#include "pages/os.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* Epochs of a decay time, and epochs after which memory is returned that was used just before. */
 constexpr unsigned decay_epochs = DECAY_EPOCHS;
@@ -130,7 +115,3 @@ inline survivors thin_out(struct slab_cache *cache, std::size_t n, std::size_t s
 	free_all(cache, result.dead);
 	return result;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_PASSES_H */

@@ -3,28 +3,9 @@
  * Where an object with debug flags stands and what is around it (place), its report with
  * the names of addresses instead of their numbers, and rows of a dump to compare it with.
  */
-#ifndef TESTS_SUPPORT_PLACE_H
-#define TESTS_SUPPORT_PLACE_H
+#pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/slab.h>
-
-extern "C" {
-#include "core/debug_record.h"
-#include "core/slab.h"
-#include "pages/segment.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* An object with debug flags, allocated or free, and the bytes around it. */
 class place
@@ -207,7 +188,3 @@ inline std::string rows(const std::string &label, long from, const std::string &
 {
 	return rows(label, from, bytes_of(spec));
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_PLACE_H */

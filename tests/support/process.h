@@ -5,26 +5,9 @@
  *
  * A child ends by SIGALRM after child_seconds, which only a deadlock reaches.
  */
-#ifndef TESTS_SUPPORT_PROCESS_H
-#define TESTS_SUPPORT_PROCESS_H
+#pragma once
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "cpus.h"
 #include "resident.h"
@@ -34,9 +17,6 @@
 #else
 #define TESTS_HAS_FEATURE(name) 0
 #endif
-
-namespace slab_test
-{
 
 /* A program may have AddressSanitizer in the library alone. */
 extern "C" void __asan_init() __attribute__((weak));
@@ -251,7 +231,3 @@ inline bool in_environment(const std::vector<std::string> &settings)
 	EXPECT_EQ(run.failure, "") << run.output;
 	return false;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_PROCESS_H */

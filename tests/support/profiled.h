@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap profile under test: sampled objects, and what the sites have counted. */
-#ifndef TESTS_SUPPORT_PROFILED_H
-#define TESTS_SUPPORT_PROFILED_H
+#pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/slab.h>
-
-extern "C" {
-#include "core/debug_record.h"
-#include "pages/segment.h"
-#include "report/profile.h"
-}
-
-namespace slab_test
-{
+#include "rooms.h"
 
 /* With this period practically every allocation is sampled. */
 constexpr std::size_t every_one = 1;
@@ -83,7 +65,3 @@ protected:
 		EXPECT_EQ(slab_set_profile(period), 0);
 	}
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_PROFILED_H */

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Caches whose frees wait for a grace period of one flavour or another. */
-#ifndef TESTS_SUPPORT_RCU_CACHES_H
-#define TESTS_SUPPORT_RCU_CACHES_H
-
-#include <cerrno>
-#include <cstring>
-#include <set>
-
-#include <gtest/gtest.h>
-
-#include <slab/rcu.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
+#pragma once
 
 #include "debugging.h"
 #include "process.h"
 #include "readers.h"
-
-namespace slab_test
-{
 
 constexpr std::size_t object_size = 96;
 
@@ -65,7 +51,3 @@ inline void free_all(struct slab_cache *cache, const std::set<void *> &objects)
 	for (void *object : objects)
 		slab_free(cache, hidden(object));
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_RCU_CACHES_H */

@@ -3,17 +3,11 @@
  * Each of liburcu's flavours under test: threads that they know, readers that follow
  * orders, and a flavour that counts.
  */
-#ifndef TESTS_SUPPORT_READERS_H
-#define TESTS_SUPPORT_READERS_H
+#pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include "test.h"
 
 #include "flavours.h"
-
-namespace slab_test
-{
 
 struct flavour {
 	const char *name;
@@ -133,7 +127,3 @@ inline const struct rcu_flavor_struct *counting_flavour()
 
 	return &flavour;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_READERS_H */

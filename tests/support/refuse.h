@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels and containers that refuse a system call, by a seccomp filter. */
-#ifndef TESTS_SUPPORT_REFUSE_H
-#define TESTS_SUPPORT_REFUSE_H
+#pragma once
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -9,9 +8,6 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-namespace slab_test
-{
 
 /* From here on, system call `number` is answered by `action` (SECCOMP_RET_*) in this thread, in
  * threads that it starts and in programs that it runs. False: the machine does not permit it. */
@@ -40,7 +36,3 @@ inline bool refuse_fences(unsigned error = EPERM)
 {
 	return refuse(SYS_membarrier, error) && refuse(SYS_sched_setaffinity, error);
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_REFUSE_H */

@@ -6,18 +6,9 @@
  * test can say which report it expects, and stays silent. What a handler is given
  * is kept too: both the text and the struct can be looked at.
  */
-#ifndef TESTS_SUPPORT_REPORTS_H
-#define TESTS_SUPPORT_REPORTS_H
+#pragma once
 
-#include <mutex>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <slab/debug.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 /* How many lines of a text begin with these words. */
 inline unsigned lines_with(const std::string &text, const std::string &words)
@@ -136,7 +127,3 @@ private:
 	mutable std::mutex lock_;
 	std::vector<caught_report> all_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_REPORTS_H */

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How much memory this process has: pages of a range, address space. */
-#ifndef TESTS_SUPPORT_RESIDENT_H
-#define TESTS_SUPPORT_RESIDENT_H
+#pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 /* How many pages of [start, start + size) hold memory. Pages that are not
  * mapped at all hold none. */
@@ -63,7 +53,3 @@ inline std::size_t resident_memory()
 {
 	return statm(1);
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_RESIDENT_H */

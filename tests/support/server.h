@@ -3,27 +3,11 @@
  * What the tests of the control socket and of slabinfo share: servers (control_server.c),
  * their threads, runs of slabinfo.
  */
-#ifndef TESTS_SUPPORT_SERVER_H
-#define TESTS_SUPPORT_SERVER_H
-
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <dirent.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "answers.h"
 #include "child_process.h"
 #include "client.h"
-
-namespace slab_test
-{
 
 inline bool exists(const std::string &path)
 {
@@ -159,7 +143,3 @@ inline std::string status_line(const std::string &task, const std::string &name)
 			return line.substr(name.size() + 2);
 	return "";
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_SERVER_H */

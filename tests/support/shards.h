@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests that follow the slabs of one cache through the lists of their shards. */
-#ifndef TESTS_SUPPORT_SHARDS_H
-#define TESTS_SUPPORT_SHARDS_H
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "cpus.h"
 #include "objects.h"
 #include "orders.h"
-
-extern "C" {
-#include "core/cache.h"
-#include "core/shard.h"
-#include "core/slab.h"
-#include "percpu/closing.h"
-}
-
-namespace slab_test
-{
 
 constexpr unsigned take_anywhere = TAKE_PARTIAL | TAKE_OTHERS | TAKE_NEW;
 
@@ -219,7 +200,3 @@ protected:
 	struct shard *shard_;
 	std::vector<void *> held_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_SHARDS_H */

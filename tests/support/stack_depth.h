@@ -5,21 +5,9 @@
  * it. The program is linked with -z now: the dynamic linker needs up to 3 KiB to bind a symbol
  * later.
  */
-#ifndef TESTS_SUPPORT_STACK_DEPTH_H
-#define TESTS_SUPPORT_STACK_DEPTH_H
+#pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <thread>
-
-#include <pthread.h>
-#include <sys/mman.h>
-
-#include <gtest/gtest.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 class painted_stack
 {
@@ -87,7 +75,3 @@ private:
 	char *start = nullptr;
 	std::size_t used = 0;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_STACK_DEPTH_H */

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Stress tests under the ownership oracle: workers, and helpers that disturb them. */
-#ifndef TESTS_SUPPORT_STRESS_H
-#define TESTS_SUPPORT_STRESS_H
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <functional>
-#include <mutex>
-#include <random>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include "ownership.h"
 #include "process.h"
 #include "reports.h"
 #include "worker.h"
-
-namespace slab_test
-{
 
 /* How long each test works. */
 inline std::chrono::milliseconds stress_time()
@@ -122,7 +106,3 @@ private:
 	std::vector<std::thread> threads_;
 	unsigned workers_ = 0;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_STRESS_H */

@@ -3,19 +3,9 @@
  * A test of debug flags that change: objects that are allocated from time to time,
  * each with its own content, and that nothing is reported.
  */
-#ifndef TESTS_SUPPORT_SWITCHING_H
-#define TESTS_SUPPORT_SWITCHING_H
-
-#include <vector>
+#pragma once
 
 #include "debugging.h"
-
-extern "C" {
-#include "pages/segment.h"
-}
-
-namespace slab_test
-{
 
 constexpr std::size_t object_size = 96;
 
@@ -74,7 +64,3 @@ protected:
 	std::vector<void *> objs_;
 	unsigned expected_reports_ = 0;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_SWITCHING_H */

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What slab-symbolize makes of a report. */
-#ifndef TESTS_SUPPORT_SYMBOLIZED_H
-#define TESTS_SUPPORT_SYMBOLIZED_H
+#pragma once
 
-#include <cstdio>
-#include <fstream>
-#include <string>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
-namespace slab_test
-{
+#include "test.h"
 
 inline std::string symbolized(const std::string &report)
 {
@@ -30,7 +20,3 @@ inline std::string symbolized(const std::string &report)
 	unlink(path);
 	return text;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_SYMBOLIZED_H */

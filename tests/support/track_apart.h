@@ -3,8 +3,7 @@
  * track_fill() in a shared library of its own, as in libslab.so: the tests' own
  * archive is part of the program, where libslab's frames cannot be distinguished.
  */
-#ifndef TESTS_SUPPORT_TRACK_APART_H
-#define TESTS_SUPPORT_TRACK_APART_H
+#pragma once
 
 #include <slab/debug.h>
 
@@ -20,5 +19,3 @@ __attribute__((visibility("default"))) void track_apart_within(struct slab_track
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* TESTS_SUPPORT_TRACK_APART_H */

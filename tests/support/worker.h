@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the threads of a stress test do, under the ownership oracle. */
-#ifndef TESTS_SUPPORT_WORKER_H
-#define TESTS_SUPPORT_WORKER_H
-
-#include <cstddef>
-#include <random>
-#include <vector>
-
-#include <slab/slab.h>
+#pragma once
 
 #include "ownership.h"
-
-namespace slab_test
-{
 
 /*
  * A thread of an arena: it allocates singly and in bulk, keeps up to
@@ -134,7 +124,3 @@ private:
 	std::size_t most_;
 	std::vector<owned_object> held_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_SUPPORT_WORKER_H */

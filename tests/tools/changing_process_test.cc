@@ -5,14 +5,11 @@
 #include <filesystem>
 
 #include <linux/sched.h>
-#include <sys/syscall.h>
 
 extern "C" {
 #include "attach.h"
 #include "memory.h"
 }
-
-using namespace slab_test;
 
 namespace
 {

@@ -2,8 +2,6 @@
 /* slabinfo and processes in containers: what it shows, what it changes, and whom it does not believe. */
 #include "../support/contained.h"
 
-using namespace slab_test;
-
 namespace
 {
 

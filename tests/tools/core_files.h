@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fixture of tests that run slabinfo on core files. */
-#ifndef TESTS_TOOLS_CORE_FILES_H
-#define TESTS_TOOLS_CORE_FILES_H
-
-#include <string>
-
-#include <unistd.h>
+#pragma once
 
 #include "../support/server.h"
-
-namespace slab_test
-{
 
 /* With sanitizers a process has terabytes of shadow: no core files of these. */
 class CoreTest : public testing::Test
@@ -39,7 +31,3 @@ protected:
 
 	runtime_dir dir;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_CORE_FILES_H */

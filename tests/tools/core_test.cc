@@ -5,20 +5,12 @@
  */
 #include "core_files.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <string>
-
 #include <glob.h>
-#include <sys/stat.h>
-#include <sys/resource.h>
 
 extern "C" {
 #include "attach.h"
 #include "memory_source.h"
 }
-
-using namespace slab_test;
 
 namespace
 {

@@ -3,11 +3,7 @@
  * slabinfo --diff: what changed between two files of --json, byte by byte
  * (golden/diff*), and what it says about files that are something else.
  */
-#include <algorithm>
-
 #include "pictures.h"
-
-using namespace slab_test;
 
 namespace
 {

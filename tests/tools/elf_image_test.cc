@@ -3,16 +3,7 @@
  * What is read of an ELF image, and of a process that has many of them, however much
  * it claims to have.
  */
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
+#include "../support/test.h"
 
 extern "C" {
 #include "memory_source.h"

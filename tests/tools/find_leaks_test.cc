@@ -3,9 +3,6 @@
 #include "core_files.h"
 
 #include <regex>
-#include <string>
-
-using namespace slab_test;
 
 namespace
 {

@@ -5,13 +5,6 @@
  */
 #include "pictures.h"
 
-#include <cmath>
-#include <csignal>
-#include <map>
-#include <vector>
-
-using namespace slab_test;
-
 namespace
 {
 

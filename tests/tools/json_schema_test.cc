@@ -6,8 +6,6 @@
 #include "../support/looks.h"
 #include "pictures.h"
 
-using namespace slab_test;
-
 namespace
 {
 

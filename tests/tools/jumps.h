@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_TOOLS_JUMPS_H
-#define TESTS_TOOLS_JUMPS_H
+#pragma once
 
 /* Return addresses, and the line of a jump. */
 struct jumps {
@@ -22,5 +21,3 @@ const void *here(void);
 void innermost(struct jumps *jumps);
 void other(struct jumps *jumps);
 void slab_of_no_library(struct jumps *jumps);
-
-#endif /* TESTS_TOOLS_JUMPS_H */

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of another process: the parts that are read, in any pieces, and no others. */
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <string>
-
 #include "../support/server.h"
 
 extern "C" {
 #include "memory_source.h"
 }
-
-using namespace slab_test;
 
 namespace
 {

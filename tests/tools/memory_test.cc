@@ -11,8 +11,6 @@ extern "C" {
 #include "memory_source.h"
 }
 
-using namespace slab_test;
-
 namespace
 {
 

@@ -2,14 +2,7 @@
 /* slabinfo refuses files that are no core files. */
 #include "core_files.h"
 
-#include <cstdint>
-#include <cstring>
-#include <string>
-
 #include <elf.h>
-#include <sys/stat.h>
-
-using namespace slab_test;
 
 namespace
 {

@@ -9,14 +9,7 @@ extern "C" {
 #include "openmetrics.h"
 }
 
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
+#include "../support/test.h"
 
 namespace
 {

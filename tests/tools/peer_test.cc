@@ -5,14 +5,9 @@
  */
 #include "../support/server.h"
 
-#include <sched.h>
-#include <sys/syscall.h>
-
 extern "C" {
 #include "printable.h"
 }
-
-using namespace slab_test;
 
 namespace
 {

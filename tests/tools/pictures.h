@@ -3,13 +3,9 @@
  * What the tests of --record, --plot, --map and --diff share: a directory to work in,
  * files in it, expected outputs, the schema.
  */
-#ifndef TESTS_TOOLS_PICTURES_H
-#define TESTS_TOOLS_PICTURES_H
+#pragma once
 
 #include "../support/server.h"
-
-namespace slab_test
-{
 
 /* A runtime directory that is the working directory, too, so that files have names
  * that are always the same; times are those of UTC. */
@@ -104,7 +100,3 @@ inline std::string replaced(std::string text, const std::string &from, const std
 		text.replace(at, from.size(), to);
 	return text;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_PICTURES_H */

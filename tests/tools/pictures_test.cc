@@ -6,8 +6,6 @@
 #include "pictures.h"
 #include "scripted_process.h"
 
-using namespace slab_test;
-
 namespace
 {
 

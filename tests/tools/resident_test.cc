@@ -2,11 +2,6 @@
 /* The lines below slabinfo's table that reconcile libslab's memory with that of the process. */
 #include "core_files.h"
 
-#include <cstdlib>
-#include <string>
-
-using namespace slab_test;
-
 namespace
 {
 

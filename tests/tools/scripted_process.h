@@ -3,13 +3,9 @@
  * A process that answers the requests of the control protocol as a test wants: its numbers
  * are known, so that what slabinfo prints can be compared byte by byte.
  */
-#ifndef TESTS_TOOLS_SCRIPTED_PROCESS_H
-#define TESTS_TOOLS_SCRIPTED_PROCESS_H
+#pragma once
 
 #include "../support/server.h"
-
-namespace slab_test
-{
 
 class scripted_process
 {
@@ -123,7 +119,3 @@ private:
 	pid_t pid_ = -1;
 	int orders_ = -1, replies_ = -1;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_SCRIPTED_PROCESS_H */

@@ -7,8 +7,6 @@
 
 #include <json-c/json.h>
 
-using namespace slab_test;
-
 namespace
 {
 

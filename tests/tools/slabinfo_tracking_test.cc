@@ -2,8 +2,6 @@
 /* slabinfo on tracked caches: call sites of allocations and frees, leaks since a mark. */
 #include "../support/server.h"
 
-using namespace slab_test;
-
 namespace
 {
 

@@ -3,8 +3,6 @@
 #include "../support/looks.h"
 #include "../support/server.h"
 
-using namespace slab_test;
-
 namespace
 {
 

@@ -3,22 +3,7 @@
  * slab-symbolize, its answers and its complaints, and what it shares with
  * slabinfo: names, and texts that have to be cut.
  */
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <initializer_list>
-#include <sstream>
-#include <string>
-
-#include <dlfcn.h>
 #include <link.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "../support/folder.h"
 
@@ -189,7 +174,7 @@ protected:
 		return text.substr(0, text.find(" ("));
 	}
 
-	const slab_test::folder folder_;
+	const folder folder_;
 	const struct call call_ = known_function();
 };
 

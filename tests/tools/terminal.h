@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A terminal for programs under test: a tmux server of its own. */
-#ifndef TESTS_TOOLS_TERMINAL_H
-#define TESTS_TOOLS_TERMINAL_H
+#pragma once
 
 #include "../support/server.h"
-
-namespace slab_test
-{
 
 class terminal
 {
@@ -101,7 +97,3 @@ private:
 
 	std::string socket_;
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_TERMINAL_H */

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes that slabinfo --top shows in tests, and the fixture of these tests. */
-#ifndef TESTS_TOOLS_TOP_H
-#define TESTS_TOOLS_TOP_H
-
-#include <cstdint>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include <time.h>
-#include <unistd.h>
+#pragma once
 
 #include "scripted_process.h"
 #include "terminal.h"
-
-namespace slab_test
-{
 
 struct numbers {
 	const char *name;
@@ -151,7 +139,3 @@ inline std::vector<std::string> names_on(const std::string &screen)
 		names.push_back(words_of(lines[i]).at(0));
 	return names;
 }
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_TOP_H */

@@ -2,12 +2,6 @@
 /* The keys of slabinfo --top, and its options: what they change on the screen. */
 #include "top.h"
 
-#include <ostream>
-#include <string>
-#include <vector>
-
-using namespace slab_test;
-
 namespace
 {
 

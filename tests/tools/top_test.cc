@@ -6,13 +6,7 @@
  */
 #include "top.h"
 
-#include <string>
-#include <vector>
-
 #include <regex.h>
-#include <signal.h>
-
-using namespace slab_test;
 
 namespace
 {

@@ -7,8 +7,6 @@ extern "C" {
 #include "memory_source.h"
 }
 
-using namespace slab_test;
-
 namespace
 {
 

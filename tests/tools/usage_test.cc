@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of slabinfo that do not go together, and its help. */
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "../support/server.h"
-
-using namespace slab_test;
 
 namespace
 {

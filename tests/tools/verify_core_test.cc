@@ -2,10 +2,6 @@
 /* slabinfo -v of core files, and of processes that are read from their memory. */
 #include "core_files.h"
 
-#include <string>
-
-using namespace slab_test;
-
 namespace
 {
 

@@ -3,17 +3,9 @@
  * A process that always answers the same (golden/stats.json), and the fixture of tests that
  * look at what slabinfo prints about it.
  */
-#ifndef TESTS_TOOLS_VIEWS_H
-#define TESTS_TOOLS_VIEWS_H
-
-#include <string>
-#include <utility>
-#include <vector>
+#pragma once
 
 #include "pictures.h"
-
-namespace slab_test
-{
 
 inline std::string golden_path(const std::string &name)
 {
@@ -121,7 +113,3 @@ protected:
 	runtime_dir dir;
 	constant_process process{dir, in_one_line(file_text(golden_path("stats.json")))};
 };
-
-} /* namespace slab_test */
-
-#endif /* TESTS_TOOLS_VIEWS_H */

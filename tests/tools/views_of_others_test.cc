@@ -2,8 +2,6 @@
 /* The views of slabinfo on processes with one node, no caches, or an older library. */
 #include "views.h"
 
-using namespace slab_test;
-
 namespace
 {
 

@@ -6,8 +6,6 @@
  */
 #include "views.h"
 
-using namespace slab_test;
-
 namespace
 {
 

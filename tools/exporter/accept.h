@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EXPORTER_ACCEPT_H
-#define EXPORTER_ACCEPT_H
+#pragma once
 
 #include "openmetrics.h"
 
@@ -8,5 +7,3 @@
  * OpenMetrics when it accepts version 1.0.0 and does not prefer text/plain,
  * else the classic format, which every client reads. */
 enum exposition accept_format(const char *accept);
-
-#endif /* EXPORTER_ACCEPT_H */

@@ -3,8 +3,7 @@
  * The HTTP side: /metrics, /-/healthy and a page at /. It has no thread of its own:
  * the caller waits for http_fd() and then calls http_step().
  */
-#ifndef EXPORTER_HTTP_H
-#define EXPORTER_HTTP_H
+#pragma once
 
 #include "scrape.h"
 #include "settings.h"
@@ -24,5 +23,3 @@ const char *http_url(const struct http *http);
 int http_fd(const struct http *http, int *timeout);
 void http_step(struct http *http);
 void http_answer(struct http *http);
-
-#endif /* EXPORTER_HTTP_H */

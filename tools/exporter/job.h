@@ -6,8 +6,7 @@
  *
  * The exporter has one thread, so the child of its fork may call any function.
  */
-#ifndef EXPORTER_JOB_H
-#define EXPORTER_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool job_write(int fd, const void *data, size_t size);
 
 /* job_reap: wait for the children that have ended; call it while no job runs. */
 void job_reap(void);
-
-#endif /* EXPORTER_JOB_H */

@@ -3,8 +3,7 @@
  * A scrape: find the processes, query each, store the numbers. One scrape runs at a time. It
  * never takes longer than its timeout, whatever the processes do.
  */
-#ifndef EXPORTER_SCRAPE_H
-#define EXPORTER_SCRAPE_H
+#pragma once
 
 #include "openmetrics.h"
 #include "settings.h"
@@ -36,5 +35,3 @@ bool scrape_step(struct scrape *scrape);
 
 /* scrape_write: write the last scrape's numbers, and the exporter's own. */
 void scrape_write(const struct scrape *scrape, FILE *out, enum exposition exposition);
-
-#endif /* EXPORTER_SCRAPE_H */

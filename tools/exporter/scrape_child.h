@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The work of a scrape's children; each function runs in a job (job.h). */
-#ifndef EXPORTER_SCRAPE_CHILD_H
-#define EXPORTER_SCRAPE_CHILD_H
+#pragma once
 
 #include "scrape.h"
 
@@ -32,5 +31,3 @@ void find_processes(const void *settings, int fd);
 
 /* query_process: query a process; writes an answer as above. */
 void query_process(const void *question, int fd);
-
-#endif /* EXPORTER_SCRAPE_CHILD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of slab-exporter as one structure. */
-#ifndef EXPORTER_SETTINGS_H
-#define EXPORTER_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct settings {
  * --version, or a usage error that was reported on stderr).
  */
 int settings_parse(struct settings *settings, int argc, char **argv);
-
-#endif /* EXPORTER_SETTINGS_H */

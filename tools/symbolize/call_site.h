@@ -2,8 +2,7 @@
 /*
  * What DWARF says of a function's calls.
  */
-#ifndef SYMBOLIZE_CALL_SITE_H
-#define SYMBOLIZE_CALL_SITE_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ bool call_site_callee(Dwarf_Die *function, Dwarf_Addr return_pc, Dwarf_Die *ret_
  * any is to the function `inner`, only these count. Without `inner`, only jumps to libslab count.
  * *ret_pc is in the last one. */
 unsigned call_site_jumps(Dwarf_Die *function, const char *inner, Dwarf_Addr *ret_pc);
-
-#endif /* SYMBOLIZE_CALL_SITE_H */

@@ -2,8 +2,7 @@
 /*
  * Readable names of functions.
  */
-#ifndef SYMBOLIZE_NAME_H
-#define SYMBOLIZE_NAME_H
+#pragma once
 
 /*
  * name_readable: a copy of a name, which the caller frees. C++ names are demangled, without
@@ -11,5 +10,3 @@
  * no name.
  */
 char *name_readable(const char *name);
-
-#endif /* SYMBOLIZE_NAME_H */

@@ -2,8 +2,7 @@
 /*
  * From a file and a return address in it to function, source file and line.
  */
-#ifndef SYMBOLIZER_H
-#define SYMBOLIZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, cons
 /* symbol_frame_text: "entry_new+0x1c (entry.c:123)", or "entry_fill (entry.c:98)" if it is inlined.
  * A long name is cut so that the place fits. Returns text. */
 char *symbol_frame_text(const struct symbol_frame *frame, char *text, size_t size);
-
-#endif /* SYMBOLIZER_H */

@@ -15,8 +15,7 @@
  * Entries that callbacks and backend_get() pass are never changed: a write makes a new entry.
  * So a reference is enough to read one (dirsrv_entry_get(), dirsrv_entry_put()).
  */
-#ifndef LDAPD_BACKEND_BACKEND_H
-#define LDAPD_BACKEND_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -206,5 +205,3 @@ typedef bool backend_progress_fn(uint64_t entries, void *arg);
  */
 long backend_load(struct backend *backend, const char *path, backend_progress_fn *progress,
 		  void *arg, char *error, size_t size);
-
-#endif /* LDAPD_BACKEND_BACKEND_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The structures of the backend, for the files of this room. */
-#ifndef LDAPD_BACKEND_INTERNAL_H
-#define LDAPD_BACKEND_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -191,5 +190,3 @@ void write_begin(struct write *write);
 /* add_entry: add an entry within a transaction, for the operation and for LDIF; write->dn and write->normal are set. STORE_UNDO: the result says why not. */
 int add_entry(struct write *write, struct store_txn *txn, const struct dirsrv_pair *pairs, size_t n,
 	      bool trusted);
-
-#endif /* LDAPD_BACKEND_INTERNAL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes with a length: comparing, folding of ASCII case, hashes that are stored on disk. */
-#ifndef LDAPD_BASE_BYTES_H
-#define LDAPD_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline uint64_t bytes_hash(const void *data, size_t length)
 		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
 	return hash;
 }
-
-#endif /* LDAPD_BASE_BYTES_H */

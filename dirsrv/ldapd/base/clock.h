@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The monotonic clock. Both functions are MT-safe. */
-#ifndef LDAPD_BASE_CLOCK_H
-#define LDAPD_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -24,5 +23,3 @@ static inline uint32_t clock_seconds(void)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (uint32_t)now.tv_sec;
 }
-
-#endif /* LDAPD_BASE_CLOCK_H */

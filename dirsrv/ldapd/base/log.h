@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the server tells: its log, one line on stderr for each message; counters of events. */
-#ifndef LDAPD_BASE_LOG_H
-#define LDAPD_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ const char *counter_name(enum counter counter);
 
 /* counter_operations: the number of operations of all kinds, without unbind and abandon. */
 uint64_t counter_operations(void);
-
-#endif /* LDAPD_BASE_LOG_H */

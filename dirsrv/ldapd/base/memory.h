@@ -4,8 +4,7 @@
  * What is all zero is empty. When memory runs out, the object remembers it and ignores what is
  * added, so that a caller checks once.
  */
-#ifndef LDAPD_BASE_MEMORY_H
-#define LDAPD_BASE_MEMORY_H
+#pragma once
 
 #include <slab/dirsrv/entry.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ struct arena {
 struct dirsrv_bytes arena_copy(struct arena *arena, struct dirsrv_bytes bytes);
 
 void arena_free(struct arena *arena);
-
-#endif /* LDAPD_BASE_MEMORY_H */

@@ -11,8 +11,7 @@
  * slab_malloc(). All functions are MT-safe for different trees; threads may evaluate one
  * prepared tree together.
  */
-#ifndef LDAPD_FILTER_FILTER_H
-#define LDAPD_FILTER_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ int filter_prepare(struct filter *filter);
  * allow; ordering or substrings for types without such a matching rule; lack of memory.
  */
 enum filter_result filter_matches(const struct filter *filter, const struct dirsrv_entry *entry);
-
-#endif /* LDAPD_FILTER_FILTER_H */

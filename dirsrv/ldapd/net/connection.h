@@ -7,8 +7,7 @@
  * An idle connection has this object and nothing else: buffers exist only while they hold
  * bytes.
  */
-#ifndef LDAPD_NET_CONNECTION_H
-#define LDAPD_NET_CONNECTION_H
+#pragma once
 
 #include "net/net.h"
 
@@ -97,5 +96,3 @@ void connection_disconnect(struct connection *connection, int code, const char *
 /* connection_finished: an operation of the connection has ended. If the client sends nothing
  * more and this was the last operation, the connection is closed. MT-safe. */
 void connection_finished(struct connection *connection);
-
-#endif /* LDAPD_NET_CONNECTION_H */

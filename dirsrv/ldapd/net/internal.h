@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of net/ share. */
-#ifndef LDAPD_NET_INTERNAL_H
-#define LDAPD_NET_INTERNAL_H
+#pragma once
 
 #include "net/connection.h"
 
@@ -164,5 +163,3 @@ static inline uint64_t event_data(uint32_t number, uint32_t generation)
 {
 	return (uint64_t)generation << 32 | number;
 }
-
-#endif /* LDAPD_NET_INTERNAL_H */

@@ -12,8 +12,7 @@
  *
  * What a message means is not known here: struct net_handler has it.
  */
-#ifndef LDAPD_NET_NET_H
-#define LDAPD_NET_NET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ void net_pause(struct net *net);
 /* net_stop: close all connections with a notice of disconnection, end the threads, and free
  * everything. The caller, which is registered with urcu-memb, runs the work that is left. */
 void net_stop(struct net *net);
-
-#endif /* LDAPD_NET_NET_H */

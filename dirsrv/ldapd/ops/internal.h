@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of ops/ share. */
-#ifndef LDAPD_OPS_INTERNAL_H
-#define LDAPD_OPS_INTERNAL_H
+#pragma once
 
 #include "ops/operation.h"
 
@@ -50,5 +49,3 @@ bool virtual_search(struct operation *operation);
 
 /* virtual_entry: whether an operation is about one of these entries, or one below it. */
 bool virtual_entry(struct operation *operation);
-
-#endif /* LDAPD_OPS_INTERNAL_H */

@@ -6,8 +6,7 @@
  * operation has one owner at a time: the thread that received it, a worker, or its connection
  * while it is parked. The connection's list lets other threads find it, to abandon it.
  */
-#ifndef LDAPD_OPS_OPERATION_H
-#define LDAPD_OPS_OPERATION_H
+#pragma once
 
 #include "net/connection.h"
 #include "ops/server.h"
@@ -83,5 +82,3 @@ void add_run(struct operation *operation);
 void delete_run(struct operation *operation);
 void modify_run(struct operation *operation);
 void extended_run(struct operation *operation);
-
-#endif /* LDAPD_OPS_OPERATION_H */

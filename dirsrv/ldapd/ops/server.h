@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The server as operations see it, and its settings. */
-#ifndef LDAPD_OPS_SERVER_H
-#define LDAPD_OPS_SERVER_H
+#pragma once
 
 #include "backend/backend.h"
 #include "net/net.h"
@@ -46,5 +45,3 @@ int server_stop(struct server *server);
 
 /* server_handler: what the network calls. */
 struct net_handler server_handler(struct server *server);
-
-#endif /* LDAPD_OPS_SERVER_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of proto/ share: elements of BER, the parts of a request. */
-#ifndef LDAPD_PROTO_INTERNAL_H
-#define LDAPD_PROTO_INTERNAL_H
+#pragma once
 
 #include "proto/request.h"
 
@@ -67,5 +66,3 @@ void decode_refuse(struct decoder *decoder, int code, const char *message);
 bool decode_filter(struct decoder *decoder, struct filter **filter, unsigned depth);
 bool decode_modify(struct decoder *decoder);
 bool decode_add(struct decoder *decoder);
-
-#endif /* LDAPD_PROTO_INTERNAL_H */

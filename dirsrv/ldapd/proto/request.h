@@ -5,8 +5,7 @@
  * All bytes of a request point into the message, which must live as long as the request.
  * Requests come from the cache "ldapd.request", and their arrays from slab_malloc().
  */
-#ifndef LDAPD_PROTO_REQUEST_H
-#define LDAPD_PROTO_REQUEST_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -134,5 +133,3 @@ struct dirsrv_bytes request_dn(const struct request *request);
 
 /* request_bytes_equal: whether bytes are those of a string, ignoring case (ASCII). */
 bool request_bytes_equal(struct dirsrv_bytes bytes, const char *text);
-
-#endif /* LDAPD_PROTO_REQUEST_H */

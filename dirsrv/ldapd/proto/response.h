@@ -6,8 +6,7 @@
  * bytes that a function returns are valid until the same thread encodes again; without memory
  * their data is NULL. All functions are MT-safe.
  */
-#ifndef LDAPD_PROTO_RESPONSE_H
-#define LDAPD_PROTO_RESPONSE_H
+#pragma once
 
 #include <slab/dirsrv/entry.h>
 
@@ -62,5 +61,3 @@ size_t response_refusal(void *to, uint32_t message_id, uint32_t tag, int code, c
 
 /* response_notice: the notice of disconnection (RFC 4511, 4.4.1), in the same way. */
 size_t response_notice(void *to, int code, const char *message);
-
-#endif /* LDAPD_PROTO_RESPONSE_H */

@@ -5,8 +5,7 @@
  * the byte DN_SEPARATOR is between RDNs, and DN_AND between the parts of one, so that a DN is
  * under another exactly when it ends with DN_SEPARATOR and the other. All functions are MT-safe.
  */
-#ifndef LDAPD_SCHEMA_DN_H
-#define LDAPD_SCHEMA_DN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct dn_part {
  * Returns 1, 0: there are no more; -1: this is no RDN, or (room->failed) there is no memory.
  */
 int dn_part_next(struct dirsrv_bytes *rest, struct dn_part *part, struct buffer *room);
-
-#endif /* LDAPD_SCHEMA_DN_H */

@@ -9,8 +9,7 @@
  *
  * Everything is constant: all functions are MT-safe.
  */
-#ifndef LDAPD_SCHEMA_SCHEMA_H
-#define LDAPD_SCHEMA_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ enum schema_part { SCHEMA_INITIAL, SCHEMA_ANY, SCHEMA_FINAL };
  * where they touch more of the value. */
 bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct dirsrv_bytes value,
 			   struct buffer *out);
-
-#endif /* LDAPD_SCHEMA_SCHEMA_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The structures of the database, for the files of this room. */
-#ifndef LDAPD_STORE_INTERNAL_H
-#define LDAPD_STORE_INTERNAL_H
+#pragma once
 
 #include <lmdb.h>
 #include <pthread.h>
@@ -76,5 +75,3 @@ int store_index_change(struct store_txn *txn, uint64_t id, const struct dirsrv_p
  * the database has others. Sets error[size] when it fails. */
 bool store_index_open(struct store *store, const struct store_config *config, char *error,
 		      size_t size);
-
-#endif /* LDAPD_STORE_INTERNAL_H */

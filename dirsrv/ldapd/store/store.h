@@ -10,8 +10,7 @@
  * Functions return 0, a code of LMDB (MDB_NOTFOUND, …) or of errno; store_strerror() has
  * the text. MT-safe; a transaction belongs to one thread.
  */
-#ifndef LDAPD_STORE_STORE_H
-#define LDAPD_STORE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -198,5 +197,3 @@ int store_put_text(struct store_txn *txn, const char *name, const char *text, si
  */
 int store_ask(struct store_txn *txn, struct dirsrv_bytes type, struct dirsrv_bytes value,
 	      struct ids *ids);
-
-#endif /* LDAPD_STORE_STORE_H */

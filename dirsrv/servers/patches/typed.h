@@ -4,8 +4,7 @@
  * server's sources (-include), which is why these are macros: the server's types are known where
  * the macros are used, and in few files.
  */
-#ifndef TYPED_H
-#define TYPED_H
+#pragma once
 
 #include <slab/define.h>
 #include <slab/pointer.h>
@@ -115,5 +114,3 @@ static inline __attribute__((always_inline, unused)) struct slab_cache *typed_ca
 	__atomic_store_n(&definition->cache, cache, __ATOMIC_RELEASE);
 	return cache;
 }
-
-#endif

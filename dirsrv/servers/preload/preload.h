@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of libslab-389ds.so share. */
-#ifndef PRELOAD_H
-#define PRELOAD_H
+#pragma once
 
 #include <slab/slab.h>
 
@@ -164,5 +163,3 @@ extern struct options options;
 
 /* Read the environment, unless that was done. */
 void options_read(void);
-
-#endif /* PRELOAD_H */

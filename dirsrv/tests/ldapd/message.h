@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages of LDAP for tests, made with liblber. */
-#ifndef TESTS_LDAPD_MESSAGE_H
-#define TESTS_LDAPD_MESSAGE_H
+#pragma once
 
 #include <lber.h>
 
@@ -22,5 +21,3 @@ template <typename... Args> Message message(const char *format, Args... args)
 	ber_free(ber, 1);
 	return made;
 }
-
-#endif /* TESTS_LDAPD_MESSAGE_H */

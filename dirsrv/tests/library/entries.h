@@ -3,25 +3,13 @@
  * Entries in tests: a thread that liburcu knows, sections, pools that have to be empty in
  * the end, entries made of words. The flavour of liburcu that tests use.
  */
-#ifndef TESTS_DIRSRV_ENTRIES_H
-#define TESTS_DIRSRV_ENTRIES_H
+#pragma once
 
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
 #include <future>
-#include <gtest/gtest.h>
-#include <map>
-#include <slab/debug.h>
 #include <slab/dirsrv/entry.h>
 #include <slab/dirsrv/entry_cache.h>
-#include <slab/memory.h>
-#include <slab/stats.h>
-#include <string>
 #include <urcu/call-rcu.h>
 #include <urcu/flavor.h>
-#include <utility>
-#include <vector>
 
 #include "../../../tests/support/process.h"
 
@@ -108,7 +96,7 @@ inline const struct rcu_flavor_struct *flavour()
 {
 	static const struct rcu_flavor_struct with_annotations = annotated::make();
 
-	return slab_test::under_tsan ? &with_annotations : &urcu_memb_flavor;
+	return under_tsan ? &with_annotations : &urcu_memb_flavor;
 }
 
 using pair = std::pair<std::string, std::string>;
@@ -298,5 +286,3 @@ protected:
 };
 
 } // namespace dirsrv_test
-
-#endif /* TESTS_DIRSRV_ENTRIES_H */

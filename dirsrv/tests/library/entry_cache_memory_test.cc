@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The entry cache: memory that is short, comes back, or is moved together. */
-#include <atomic>
-#include <thread>
-
-#include <slab/rcu.h>
-
 #include "entry_caches.h"
 
 /* What libslab calls when it moves entries, and parts of entries that no caller sees. */
@@ -41,7 +36,7 @@ TEST_F(EntryCacheTest, FillingAndEvictingAHundredTimesLeavesMemoryFlat)
 	std::uint64_t first = 0, resident = 0;
 
 	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
-	for (unsigned turn = 0; turn < (slab_test::under_tsan ? 20 : 100); turn++) {
+	for (unsigned turn = 0; turn < (under_tsan ? 20 : 100); turn++) {
 		for (unsigned i = 0; i < 300; i++)
 			ASSERT_EQ(add(turn * 300 + i), 0);
 		dirsrv_entry_cache_evict(cache, SIZE_MAX);
@@ -49,13 +44,13 @@ TEST_F(EntryCacheTest, FillingAndEvictingAHundredTimesLeavesMemoryFlat)
 		slab_trim();
 		if (turn == 4) {
 			first = bytes_in_use();
-			resident = slab_test::resident_memory();
+			resident = resident_memory();
 		}
 	}
 	EXPECT_LE(bytes_in_use(), first);
 	/* What is not libslab's: the hash tables stay as they are, gtest and libc move a bit. */
-	if (!slab_test::under_asan && !slab_test::under_tsan) {
-		EXPECT_LE(slab_test::resident_memory(), resident + (2u << 20));
+	if (!under_asan && !under_tsan) {
+		EXPECT_LE(resident_memory(), resident + (2u << 20));
 	}
 }
 

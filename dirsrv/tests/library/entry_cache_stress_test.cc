@@ -5,16 +5,10 @@
  * attribute, so a reader that finds anything of another entry, of freed memory or of two
  * versions in one attribute sees it.
  */
-#include <atomic>
-#include <random>
-#include <thread>
-
 #include "entries.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;
-using namespace slab_test;
-
 namespace
 {
 

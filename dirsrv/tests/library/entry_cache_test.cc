@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The entry cache: finding, coming and going, statistics, destruction. */
-#include <atomic>
-#include <set>
-#include <thread>
-
 #include "entry_caches.h"
 
 using namespace dirsrv_test;
@@ -299,7 +295,7 @@ TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
 	std::vector<std::thread> threads;
 	std::atomic<bool> over{false};
 
-	if (slab_test::under_tsan)
+	if (under_tsan)
 		GTEST_SKIP() << "ThreadSanitizer does not know children of many threads";
 	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
 	for (unsigned i = 0; i < 3000; i++) {
@@ -314,7 +310,7 @@ TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
 				dirsrv_entry_cache_evict(cache, 1);
 		});
 	for (int i = 0; i < 20 && !HasFailure(); i++)
-		EXPECT_EQ(slab_test::run_in_child_now([&] {
+		EXPECT_EQ(run_in_child_now([&] {
 				  alarm(20); /* it hangs, or takes no time */
 				  return stats().entries == held.size() && remove(7) ? 0 : 1;
 			  }),

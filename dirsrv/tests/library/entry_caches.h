@@ -3,16 +3,9 @@
  * Entries that prove that they are whole, allocations that fail one after another; the fixture of
  * the entry cache's tests: a pool with a cache, which is empty in the end.
  */
-#ifndef TESTS_DIRSRV_ENTRY_CACHES_H
-#define TESTS_DIRSRV_ENTRY_CACHES_H
+#pragma once
 
-#include <algorithm>
-#include <cstdio>
-#include <gtest/gtest.h>
-#include <slab/debug.h>
 #include <slab/dirsrv/entry.h>
-#include <string>
-#include <vector>
 
 #include "entries.h"
 
@@ -212,5 +205,3 @@ protected:
 };
 
 } // namespace dirsrv_test
-
-#endif /* TESTS_DIRSRV_ENTRY_CACHES_H */

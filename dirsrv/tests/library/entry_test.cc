@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries, DNs and pools, without a cache. */
-#include <algorithm>
-
 #include "entries.h"
 #include "entry_caches.h"
 

@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations: lives, handles, states, and what is left of them when they are free. */
-#include <atomic>
-#include <chrono>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/dirsrv/operation.h>
-#include <slab/memory.h>
-#include <slab/slab.h>
 
 #include "../../../tests/support/process.h"
 #include "entries.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;
-using namespace slab_test;
-
 namespace
 {
 

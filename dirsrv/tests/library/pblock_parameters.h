@@ -3,22 +3,11 @@
  * Parameters of pblocks for tests: all of them as the header documents them, and values
  * of every type that can be distinguished. The memory of pblocks, and allocations that fail.
  */
-#ifndef TESTS_DIRSRV_PBLOCK_PARAMETERS_H
-#define TESTS_DIRSRV_PBLOCK_PARAMETERS_H
+#pragma once
 
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <ostream>
-#include <string>
-#include <vector>
+#include "../../../tests/support/test.h"
 
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/dirsrv/pblock.h>
-#include <slab/malloc.h>
-#include <slab/stats.h>
 
 namespace pblock_test
 {
@@ -303,5 +292,3 @@ template <typename Function> void with_failing_allocations(Function function)
 }
 
 } // namespace pblock_test
-
-#endif /* TESTS_DIRSRV_PBLOCK_PARAMETERS_H */

@@ -3,16 +3,7 @@
  * What a pblock does with each of its parameters, and how much memory it takes, counted by the
  * caches. (The flat pblock is tried by pblock-replay-v1.)
  */
-#include <cerrno>
-#include <map>
 #include <stdexcept>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
-#include <slab/stats.h>
 
 #include "pblock_parameters.h"
 

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The slapi_ch_* names: what they promise beyond slab_ch_*, which malloc_test tries. */
-#include <cstdint>
-#include <set>
-#include <string>
-
-#include <gtest/gtest.h>
-
-#include <slab/debug.h>
 #include <slab/dirsrv/slapi_ch.h>
-#include <slab/malloc.h>
-#include <slab/pointer.h>
 
 #include "../../../tests/support/process.h"
-
-using namespace slab_test;
 
 namespace
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A directory in tests: a backend on a folder of its own, operations on words, filters from text. */
-#ifndef TESTS_LDAPD_DIRECTORY_H
-#define TESTS_LDAPD_DIRECTORY_H
+#pragma once
 
 #include <cstdlib>
 #include <cstring>
@@ -143,7 +142,6 @@ private:
 };
 
 using dirsrv_test::pair;
-using slab_test::folder;
 using strings = std::vector<std::string>;
 
 inline struct dirsrv_bytes bytes(const std::string &text)
@@ -346,5 +344,3 @@ public:
 };
 
 } // namespace ldapd_test
-
-#endif /* TESTS_LDAPD_DIRECTORY_H */

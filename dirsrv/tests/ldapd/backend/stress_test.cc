@@ -93,7 +93,7 @@ static unsigned long write_and_read(struct backend *backend, int from, int round
 
 static void readers_beside_writers(size_t cache_bytes, size_t map_bytes)
 {
-	const int rounds = slab_test::under_tsan ? 150 : 1500;
+	const int rounds = under_tsan ? 150 : 1500;
 	std::atomic<bool> over{false};
 	struct seen seen[2];
 	unsigned long wrong[2] = {};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What patterns.c takes from the rest of a server. */
-#ifndef PATTERNS_H
-#define PATTERNS_H
+#pragma once
 
 #include <slab/pointer.h>
 #include <stdio.h>
@@ -71,5 +70,3 @@ extern struct context context;
 void free_in(void *memory, void *context);
 void release(void **where);
 void expect(const void *memory, const char *cache);
-
-#endif

@@ -3,8 +3,7 @@
  * A library with functions of libslapd's names that allocate as libslapd's do: by calls that the
  * dynamic linker resolves, of the same sizes, some of them by a jump at their end.
  */
-#ifndef TESTS_PRELOAD_STUB_H
-#define TESTS_PRELOAD_STUB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ extern unsigned long stub_calls;
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* TESTS_PRELOAD_STUB_H */
