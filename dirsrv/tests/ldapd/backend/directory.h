@@ -2,18 +2,7 @@
 /* A directory in tests: a backend on a folder of its own, operations on words, filters from text. */
 #pragma once
 
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <gtest/gtest.h>
 #include <ldap.h>
-#include <list>
-#include <map>
-#include <string>
-#include <unistd.h>
-#include <utility>
-#include <vector>
 
 extern "C" {
 #include "backend/backend.h"

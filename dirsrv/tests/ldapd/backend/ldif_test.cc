@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading LDIF. */
-#include <sstream>
-
 #include "directory.h"
 
 namespace ldapd_test

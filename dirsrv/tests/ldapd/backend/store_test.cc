@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The database: what survives the process, a map that grows, files that are damaged. */
-#include <csignal>
-#include <iterator>
-
-#include <fcntl.h>
 #include <lmdb.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "directory.h"
 

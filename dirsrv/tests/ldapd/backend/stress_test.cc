@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Readers beside writers: what they see is always an entry as one write left it. */
-#include <atomic>
-#include <thread>
-
 #include "directory.h"
 
 namespace ldapd_test
