@@ -12,88 +12,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 import urllib.parse
 from pathlib import Path
 
+import processes
+from processes import BUILD, SOURCE, Impostor, Program, Server
+
 OPENMETRICS = "Accept: application/openmetrics-text; version=1.0.0\r\n"
-
-
-class Program:
-    """A program with pipes, which ends with the test."""
-
-    def __init__(self, test, *words):
-        self.process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-        test.addCleanup(self.end)
-
-    def line(self):
-        return self.process.stdout.readline().rstrip("\n")
-
-    def end(self, number=signal.SIGTERM):
-        """Its exit status and errors."""
-        if self.process.returncode is None:
-            self.process.send_signal(number)
-            self.errors = self.process.communicate(timeout=60)[1]
-        return self.process.returncode, self.errors
-
-
-class Server(Program):
-    """A process with caches: tests/support/control_server.c has its tasks."""
-
-    def __init__(self, test, name="control_server", mode="plain"):
-        super().__init__(test, BUILD / "bin" / name, mode)
-        self.ready = self.line()
-        test.assertTrue(self.ready.startswith("ready "), self.ready)
-
-    def do_task(self, task):
-        self.process.stdin.write(task + "\n")
-        self.process.stdin.flush()
-        while self.line() not in ("done", ""):
-            pass
-
-
-class Impostor:
-    """A process that listens where libslab would, and answers each request with a text; None: never."""
-
-    def __init__(self, test, answer):
-        folder = Path(os.environ["SLAB_RUNTIME_DIR"], "slab")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        begun, ready = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            try:
-                self.serve(f"{folder}/{os.getpid()}.sock", ready, answer)
-            finally:
-                os._exit(1)
-        os.read(begun, 1)
-        os.close(begun)
-        os.close(ready)
-        test.addCleanup(self.end)
-
-    @staticmethod
-    def serve(path, ready, answer):
-        signal.alarm(60)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(path)
-        listener.listen(64)
-        os.write(ready, b".")
-        while answer is not None:
-            stream, _ = listener.accept()
-            with stream, contextlib.suppress(ConnectionError):
-                if stream.recv(200):
-                    stream.sendall(answer.encode())
-        signal.pause()
-
-    def end(self):
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        self.pid = 0
 
 
 def connect(port, data=""):
@@ -143,18 +70,7 @@ class Exporter(Program):
         return fetch(self.port, *(what or ("/metrics",)))
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        os.environ.update(SLAB_RUNTIME_DIR=folder.name, SLAB_TOOLS="off")
-
-    def slabinfo(self, *words, status=0):
-        ran = subprocess.run([BUILD / "bin/slabinfo", *words], text=True, capture_output=True, check=False)
-        self.assertEqual(ran.returncode, status, ran.stderr)
-        return ran.stdout
-
+class Case(processes.Case):
     def samples(self, text, expected):
         for name, value in expected.items():
             self.assertEqual(sample(text, name), value, name)
@@ -363,7 +279,7 @@ class Hostile(Case):
     def test_nonsense_is_a_failure_reported_once(self):
         for answer in ("nonsense\n", "", '{"slab":2,"ok":true}\n', "[1,2]\n",
                        '{"slab":2,"ok":true,"process":[],"caches":{}}\n', '{"slab":2,"ok":false,"error":"not today"}\n'):
-            impostor, serving, scrapes = Impostor(self, answer), Exporter(self), 0
+            impostor, serving, scrapes = Impostor(self, lambda *_, text=answer: text), Exporter(self), 0
             while scrapes < 2:
                 text = serving.get().body
                 self.assertEqual(sample(text, "slab_exporter_failed_processes"), 1, answer)
@@ -374,7 +290,8 @@ class Hostile(Case):
             impostor.end()
 
     def test_strange_caches_are_served_as_they_can(self):
-        Impostor(self, '{"slab":2,"ok":true,"caches":[7,{"name":"a\\"\\n","order":3000,"objects":-5},null,{"name":{}}]}\n')
+        Impostor(self, lambda *_: '{"slab":2,"ok":true,"caches":[7,{"name":"a\\"\\n","order":3000,"objects":-5},null,'
+                 '{"name":{}}]}\n')
         text = Exporter(self).get("/metrics", OPENMETRICS).body
         self.assertIn('cache="a\\"\\n"', text)
         self.assertEqual(text.splitlines()[-1], "# EOF")
@@ -531,6 +448,5 @@ class Prometheus(Case):
         self.expect('ALERTS{alertname="SlabCorruption",alertstate="firing",cache="entry"}', "1")
 
 
-SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
 METRICS, EXPORTER = SOURCE / "tools/metrics", BUILD / "bin-scripted/slab-exporter"
 unittest.main()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Processes of tests: programs with pipes, servers with caches, and processes that answer in libslab's place. They end with
+the test."""
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+SLABINFO = BUILD / "bin-scripted/slabinfo"
+
+
+class Program:
+    """A program with pipes, which ends with the test."""
+
+    def __init__(self, test, *words):
+        self.process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.pid, self.errors = self.process.pid, ""
+        test.addCleanup(self.end)
+
+    def line(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def end(self, number=signal.SIGTERM):
+        """Its exit status and errors."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+            self.errors = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, self.errors
+
+
+class Server(Program):
+    """A process with caches: tests/support/control_server.c has its tasks."""
+
+    def __init__(self, test, name="control_server", mode="plain"):
+        super().__init__(test, BUILD / "bin" / name, mode)
+        self.ready = self.line()
+        test.assertTrue(self.ready.startswith("ready "), self.ready)
+
+    def do_task(self, task):
+        self.process.stdin.write(task + "\n")
+        self.process.stdin.flush()
+        while self.line() not in ("done", ""):
+            pass
+
+
+class Impostor:
+    """A process that listens where libslab would. answer(request, asked) makes each answer; `asked` counts the requests for
+    statistics. Without it no client is answered."""
+
+    def __init__(self, test, answer):
+        Path(os.environ["SLAB_RUNTIME_DIR"], "slab").mkdir(mode=0o700, exist_ok=True)
+        self.stream, inner = socket.socketpair()
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                self.stream.close()
+                self.serve(inner, answer)
+            finally:
+                os._exit(1)
+        inner.close()
+        self.listen()
+        test.addCleanup(self.end)
+
+    def order(self, what):
+        self.stream.send(what)
+        self.stream.recv(1)
+
+    def listen(self):
+        self.order(b"o")
+
+    def stop_listening(self):
+        """Until listen(), no client can connect."""
+        self.order(b"c")
+
+    @staticmethod
+    def serve(orders, answer):
+        signal.alarm(60)
+        path, listener, asked = f"{os.environ['SLAB_RUNTIME_DIR']}/slab/{os.getpid()}.sock", None, 0
+        while True:
+            ready, _, _ = select.select([orders] + [listener] * bool(listener and answer), [], [])
+            if orders in ready:
+                order = orders.recv(1)
+                if order == b"o":
+                    listener = socket.socket(socket.AF_UNIX)
+                    listener.bind(path)
+                    listener.listen(64)
+                else:
+                    listener.close()
+                    listener = None
+                    os.unlink(path)
+                orders.send(order)
+                continue
+            stream, _ = listener.accept()
+            with stream, contextlib.suppress(ConnectionError):
+                request = stream.recv(200).decode().partition("\n")[0].removeprefix("slab/2 ")
+                asked += request == "stats"
+                if request:
+                    stream.sendall(answer(request, asked).encode())
+
+    def end(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.stream.close()
+        self.pid = 0
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.environ.update(SLAB_RUNTIME_DIR=folder.name, SLAB_TOOLS="off")
+
+    def slabinfo(self, *words, status=0):
+        """What it prints on standard output, or, if it fails, as its errors."""
+        ran = subprocess.run([SLABINFO, *words], text=True, capture_output=True, check=False)
+        self.assertEqual(ran.returncode, status, ran.stderr)
+        return ran.stderr if status == 2 or not ran.stdout else ran.stdout
