@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+SOURCE, BUILD = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 SLABINFO = BUILD / "bin-scripted/slabinfo"
 
 
