@@ -47,8 +47,8 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 static const char *contestant_open_trace(const struct trace *trace)
 {
 	for (unsigned i = 0; i < trace->caches; i++) {
-		contestant_caches[i] = slab_cache_create(trace->cache[i].name, trace->cache[i].size,
-							 NULL, 0);
+		contestant_caches[i] =
+			slab_cache_create(trace->cache[i].name, trace->cache[i].size, NULL, 0);
 		if (!contestant_caches[i])
 			return slab_create_error();
 	}

@@ -75,8 +75,7 @@ static void **map_slots(size_t n)
 static void run_case(const struct bench_case *c, size_t size)
 {
 	static struct team team;
-	size_t live =
-		is_traced(c) ? bench_trace->slots : (size_t)case_threads(c) * c->slots;
+	size_t live = is_traced(c) ? bench_trace->slots : (size_t)case_threads(c) * c->slots;
 	const char *why;
 
 	memset(&team, 0, sizeof(team));
