@@ -17,6 +17,13 @@ result validate(const std::string &documents, const std::string &how = "closed")
 	return python({VALIDATE, SCHEMA, how}, documents);
 }
 
+void expect_valid(const std::string &documents)
+{
+	const result got = validate(documents);
+
+	EXPECT_EQ(got.status, 0) << got.out << got.err << documents;
+}
+
 class JsonSchemaTest : public testing::Test
 {
 protected:

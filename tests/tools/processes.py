@@ -125,3 +125,37 @@ class Case(unittest.TestCase):
         ran = subprocess.run([SLABINFO, *words], text=True, capture_output=True, check=False)
         self.assertEqual(ran.returncode, status, ran.stderr)
         return ran.stderr if status == 2 or not ran.stdout else ran.stdout
+
+
+class FilesCase(Case):
+    """In a folder of its own, in which files have names that are always the same; times are those of UTC."""
+
+    def setUp(self):
+        super().setUp()
+        os.chdir(self.folder)
+        os.environ["TZ"] = "UTC"
+        self.addCleanup(os.chdir, "/")
+
+    def refused(self, words, error, status=2):
+        self.assertEqual(self.slabinfo(*words, status=status), f"slabinfo: {error}\n", words)
+
+    def valid(self, documents, status=0):
+        """Whether they are as docs/schema says and have no member that it does not describe."""
+        ran = subprocess.run(["/usr/bin/python3", SOURCE / "tests/tools/validate.py",
+                              SOURCE / "docs/schema/slabinfo.schema.json"], input=documents, text=True, check=False,
+                             stdout=subprocess.PIPE)
+        self.assertIn(ran.returncode, (status, 77), ran.stdout + documents)
+
+    def golden(self, name, got):
+        path = SOURCE / "tests/tools/golden" / name
+        if os.environ.get("GOLDEN_WRITE"):
+            path.write_text(got, encoding="utf-8")
+        self.assertEqual(got, path.read_text(encoding="utf-8"))
+
+
+def write(name, text):
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def read(name):
+    return Path(name).read_text(encoding="utf-8")

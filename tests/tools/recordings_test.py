@@ -13,40 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-import processes
-from processes import SLABINFO, SOURCE, Impostor, Program, Server
-
-
-class Case(processes.Case):
-    def setUp(self):
-        super().setUp()
-        os.chdir(self.folder)
-        self.addCleanup(os.chdir, "/")
-
-    def refused(self, words, error, status=2):
-        self.assertEqual(self.slabinfo(*words, status=status), f"slabinfo: {error}\n", words)
-
-    def valid(self, documents, status=0):
-        """Whether they are as docs/schema says and have no member that it does not describe."""
-        ran = subprocess.run(["/usr/bin/python3", SOURCE / "tests/tools/validate.py",
-                              SOURCE / "docs/schema/slabinfo.schema.json"], input=documents, text=True, check=False,
-                             stdout=subprocess.PIPE)
-        self.assertIn(ran.returncode, (status, 77), ran.stdout + documents)
-
-    def golden(self, name, got):
-        path = SOURCE / "tests/tools/golden" / name
-        if os.environ.get("GOLDEN_WRITE"):
-            path.write_text(got, encoding="utf-8")
-        self.assertEqual(got, path.read_text(encoding="utf-8"))
-
-
-def write(name, text):
-    Path(name).write_text(text, encoding="utf-8")
-
-
-def read(name):
-    return Path(name).read_text(encoding="utf-8")
-
+from processes import SLABINFO, FilesCase, Impostor, Program, Server, read, write
 
 RECLAIMABLE = 1 << 21  # SLAB_RECLAIM_ACCOUNT
 SOME = {"entry": (1000, 49900), "value": (20, 40000), "idle": (0, 0), "operation": (50, 512), "pages": (700, 700, RECLAIMABLE),
@@ -64,7 +31,7 @@ def stats(uptime, caches, pid=4711, command="directory", now=None):
         for name, slabs, objects, flags in rows]}) + "\n"
 
 
-class Diff(Case):
+class Diff(FilesCase):
     def setUp(self):
         super().setUp()
         write("before.json", stats(60, SOME))
@@ -199,7 +166,7 @@ CACHES = ('"caches":[{"name":"entry","object_size":712,"objects":9800,"total_obj
 START = '{"slab_recording":2,'
 
 
-class Samples(Case):
+class Samples(FilesCase):
     def samples(self):
         """Those of the file, each of which must be whole."""
         text = read("file.json")

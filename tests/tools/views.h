@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pictures.h"
+#include "../support/server.h"
 
 inline std::string golden_path(const std::string &name)
 {

@@ -6,7 +6,6 @@
  */
 #include "../../../tests/support/cancelled.h"
 #include "../../../tests/support/server.h"
-#include "../../../tests/tools/pictures.h"
 
 #include <slab/dirsrv/pblock.h>
 #include <slab/dirsrv/profile.h>
