@@ -316,15 +316,15 @@ static void add_symbol(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf
 	}
 }
 
-static void add_frames(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr address)
+/* `unit` NULL: there is no DWARF. */
+static void add_frames(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Die *unit,
+		       Dwarf_Addr address, Dwarf_Addr pc)
 {
 	struct place place = {NULL, 0};
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = find_unit(module, address, &bias);
 
 	if (unit) {
-		add_scopes(symbolizer, unit, address - bias);
-		place = place_of_address(unit, address - bias);
+		add_scopes(symbolizer, unit, pc);
+		place = place_of_address(unit, pc);
 	}
 	if (has_function(symbolizer))
 		return;
@@ -392,17 +392,17 @@ static bool is_another(const char *name, Dwarf_Addr start, size_t size, const st
 	return strcmp(name, inner->name) != 0 && inner->address - start >= size;
 }
 
-/* Does the call before `address` call another function than `inner`, one which went there by a jump? */
-static void add_jumps(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Addr address,
-		      const struct inner *inner)
+/* Does the call before `pc` call another function than `inner`, one which went there by a jump? */
+static void add_jumps(struct symbolizer *symbolizer, Dwfl_Module *module, Dwarf_Die *unit,
+		      Dwarf_Addr pc, const struct inner *inner)
 {
-	Dwarf_Addr bias, start;
-	Dwarf_Die *unit = find_unit(module, address, &bias), function, callee;
+	Dwarf_Die function, callee;
+	Dwarf_Addr start;
 	GElf_Sym symbol;
 	char *name;
 
-	if (!unit || !function_at(unit, address - bias, &function) ||
-	    !call_site_callee(&function, address + 1 - bias, &callee))
+	if (!unit || !function_at(unit, pc, &function) ||
+	    !call_site_callee(&function, pc + 1, &callee))
 		return;
 	name = die_name(&callee);
 	if (name && find_symbol(module, die_symbol(&callee), &symbol, &start) &&
@@ -422,14 +422,17 @@ const struct symbol_frame *symbolizer_lookup(struct symbolizer *symbolizer, cons
 	char *last = callee == CALLEE_LAST && count ? strdup(symbolizer->frames[count - 1].function)
 						    : NULL;
 	const struct inner inner = {last, symbolizer->address};
-	GElf_Addr bias;
+	Dwarf_Addr address, bias;
 
 	drop_frames(symbolizer);
 	if (module && dwfl_module_getelf(module, &bias)) {
-		symbolizer->address = offset - 1 + bias;
+		Dwarf_Die *unit;
+
+		symbolizer->address = address = offset - 1 + bias;
+		unit = find_unit(module, address, &bias);
 		if (last || callee == CALLEE_LIBSLAB)
-			add_jumps(symbolizer, module, symbolizer->address, &inner);
-		add_frames(symbolizer, module, symbolizer->address);
+			add_jumps(symbolizer, module, unit, address - bias, &inner);
+		add_frames(symbolizer, module, unit, address, address - bias);
 	}
 	free(last);
 	*ret_count = symbolizer->frame_count;
