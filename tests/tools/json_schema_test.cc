@@ -4,7 +4,7 @@
  * docs/schema/slabinfo.schema.json describes; and the schema refuses what is not.
  */
 #include "../support/looks.h"
-#include "pictures.h"
+#include "../support/server.h"
 
 namespace
 {
@@ -14,7 +14,15 @@ constexpr int no_validator = 77;
 /* Of one document or several, one behind the other. */
 result validate(const std::string &documents, const std::string &how = "closed")
 {
-	return python({VALIDATE, SCHEMA, how}, documents);
+	child_process interpreter({"/usr/bin/python3", VALIDATE, SCHEMA, how});
+	result got;
+
+	interpreter.write_line(documents);
+	interpreter.end_input();
+	got.out = interpreter.rest_of_output();
+	got.err = interpreter.errors();
+	got.status = interpreter.wait();
+	return got;
 }
 
 void expect_valid(const std::string &documents)
