@@ -26,18 +26,6 @@ void slab_set_oom_handler(oom_fn handler, void *arg)
 	handler_set(&oom_handler, (handler_fn)handler, arg);
 }
 
-/* Why the last attempt of this thread failed. */
-static const char *reason(void)
-{
-	if (errno != ENOMEM)
-		return strerror(errno);
-	if (alloc_failure_cause() == ALLOC_FAILURE_CACHE)
-		return "the cache has reached its limit";
-	if (alloc_failure_cause() == ALLOC_FAILURE_PROCESS)
-		return "the process has reached its limit";
-	return "out of memory";
-}
-
 /* false: no object is as large, so there is nothing to try again. */
 static bool is_possible(const struct need *need)
 {
@@ -47,13 +35,27 @@ static bool is_possible(const struct need *need)
 	       bytes <= PTRDIFF_MAX;
 }
 
+/* Why the last attempt of this thread failed. */
+static const char *reason(const struct need *need)
+{
+	if (errno != ENOMEM)
+		return strerror(errno);
+	if (!is_possible(need))
+		return "out of memory"; /* nothing was attempted */
+	if (alloc_failure_cause() == ALLOC_FAILURE_CACHE)
+		return "the cache has reached its limit";
+	if (alloc_failure_cause() == ALLOC_FAILURE_PROCESS)
+		return "the process has reached its limit";
+	return "out of memory";
+}
+
 bool need_handler(struct need *need)
 {
 	struct slab_oom oom = {
 		.struct_size = sizeof(oom),
 		.function = need->function,
 		.cache = need->cache,
-		.reason = reason(),
+		.reason = reason(need),
 		.size = need->size * (need->n ? need->n : 1),
 		.tries = need->tries++,
 	};
@@ -76,7 +78,7 @@ bool need_handler(struct need *need)
 
 SLAB_SLOWPATH void need_again(struct need *need)
 {
-	const char *why = reason();
+	const char *why = reason(need);
 	char count[32] = "";
 
 	if (need_handler(need))

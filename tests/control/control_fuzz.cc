@@ -18,7 +18,7 @@ namespace
 constexpr int requests_per_round = 1000;
 constexpr int requests_per_check = 100;
 
-const char *const cache_names[] = {"entry", "pblock", "empty", "first", "second"};
+const char *const cache_names[] = {"entry", "pblock", "empty", "first"};
 
 class fuzzer
 {

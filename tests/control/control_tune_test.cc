@@ -48,12 +48,6 @@ TEST_F(TuneTest, SetAnswersBeforeAndAfter)
 	EXPECT_EQ(stat("pblock", "min_partial"), 2U);
 }
 
-TEST_F(TuneTest, SetTakesAnyNameOfACache)
-{
-	EXPECT_TRUE(contains(request("set min_partial 3 second"), "\"name\":\"second\""));
-	EXPECT_EQ(stat("first", "min_partial"), 3U);
-}
-
 TEST_F(TuneTest, ALimitLetsAllocationsFail)
 {
 	const std::uint64_t slabs = stat("entry", "slabs");
