@@ -74,11 +74,6 @@ public:
 		return pid_;
 	}
 
-	std::size_t resident_kb() const
-	{
-		return std::stoul(status_line("/proc/" + std::to_string(pid_), "VmRSS"));
-	}
-
 private:
 	pid_t pid_;
 };
