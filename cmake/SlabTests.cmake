@@ -112,7 +112,7 @@ endfunction()
 # slab_add_tested(): the target "tested", all that ./run test builds at first: everything but
 # the program that takes link-time optimisation, which no test runs.
 function(slab_add_tested)
-	add_custom_target(tested)
+	add_custom_target(tested DEPENDS slab_man3)
 	set(folders ${PROJECT_SOURCE_DIR})
 	while(folders)
 		list(POP_FRONT folders folder)

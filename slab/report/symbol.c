@@ -42,6 +42,7 @@
 
 struct object {
 	char name[NAME_ROOM]; /* its beginning, "" for the program itself */
+	bool has_whole_name;
 	uintptr_t name_at, dynamic;
 	uintptr_t base; /* load address minus the address in the file */
 	uintptr_t start, end;
@@ -177,17 +178,19 @@ static bool find_object(const void *frame, struct object *object)
 {
 	if (!look_up(frame, object))
 		return false;
-	fetch_text(object->name, sizeof(object->name), object->name_at);
+	object->has_whole_name = fetch_text(object->name, sizeof(object->name), object->name_at);
 	return true;
 }
 
-/* false: it was unloaded since then. */
+/* false: it was unloaded since then. It may have been loaded again, to the same addresses: then what was
+ * read in between is not its name. */
 static bool is_still_there(const void *frame, const struct object *object)
 {
 	struct object now;
 
-	return look_up(frame, &now) && now.name_at == object->name_at && now.base == object->base &&
-	       now.end == object->end;
+	return find_object(frame, &now) && now.name_at == object->name_at &&
+	       now.base == object->base && now.end == object->end &&
+	       strcmp(now.name, object->name) == 0;
 }
 
 static bool is_program(const struct object *object)
@@ -227,6 +230,9 @@ static bool object_path(const struct object *object, char *path, size_t size)
 		if (!start_dir[0] || folder >= size)
 			return false;
 	}
+	if (object->has_whole_name)
+		return (size_t)snprintf(path + folder, size - folder, "%s", object->name) <
+		       size - folder;
 	return fetch_text(path + folder, size - folder, object->name_at);
 }
 
@@ -235,7 +241,7 @@ SLAB_SLOWPATH bool symbol_locate(const void *frame, char *path, size_t size, uin
 	int saved_errno = errno;
 	struct object object;
 	bool found = find_object(frame, &object) && has_file(&object) &&
-		     object_path(&object, path, size);
+		     object_path(&object, path, size) && is_still_there(frame, &object);
 
 	if (found)
 		*ret_offset = (uintptr_t)frame - object.base;

@@ -6,6 +6,10 @@
 
 #include <malloc.h>
 
+/* These variables have names of functions that libslab_malloc.so exports. */
+namespace preloaded
+{
+
 /* A function that the C library does not have, or calls deprecated. */
 template <typename Function> Function *find_function(const char *name)
 {
@@ -21,6 +25,10 @@ inline void (*const free_sized)(void *, std::size_t) =
 	find_function<void(void *, std::size_t)>("free_sized");
 inline void (*const free_aligned_sized)(void *, std::size_t, std::size_t) =
 	find_function<void(void *, std::size_t, std::size_t)>("free_aligned_sized");
+
+} /* namespace preloaded */
+
+using namespace preloaded;
 
 /* A number of which the compiler knows nothing: it warns of sizes that cannot be allocated. */
 inline std::size_t hidden(std::size_t n)

@@ -230,7 +230,7 @@ TEST(SymbolTest, ALibraryMayBeUnloadedMeanwhile)
 
 	while (!frame)
 		std::this_thread::yield();
-	while (named < 700 || unnamed < 700) {
+	while (named < 20 || unnamed < 20) {
 		const std::string text = text_of(frame);
 
 		if (text.compare(0, 15, "plugin_hhhh+0x1") == 0)
