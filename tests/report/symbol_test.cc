@@ -224,6 +224,7 @@ TEST(SymbolTest, ALibraryMayBeUnloadedMeanwhile)
 			if (!plugin)
 				break;
 			frame = static_cast<const char *>(dlsym(plugin, "plugin_hhhh")) + 1;
+			usleep(1000); /* longer than a look */
 			dlclose(plugin);
 		}
 	});
