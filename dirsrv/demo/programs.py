@@ -99,7 +99,9 @@ class Server:
         try:
             with uninterrupted(), open(self.log, "w", encoding="utf-8") as log:
                 self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                    command, stdout=log, stderr=log, env=environment)
+                    command, stdout=log, stderr=log,
+                    # Its own folder goes with this one, also when it is killed.
+                    env={**(environment or os.environ), "TMPDIR": self.folder})
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}") from error
         self.uri = self.wait()
