@@ -73,16 +73,11 @@ static bool tables_have(const char *start, size_t bytes)
 	return found;
 }
 
-static bool cache_has(const struct slab_cache *cache, const char *start, size_t bytes)
-{
-	return reserve_has(cache, start, bytes);
-}
-
-static bool caches_have(const char *start, size_t bytes)
+static bool reserves_have(const char *start, size_t bytes)
 {
 	const struct slab_cache *cache = registry_first;
 
-	while (cache && !cache_has(cache, start, bytes))
+	while (cache && !reserve_has(cache, start, bytes))
 		cache = cache->next;
 	return cache;
 }
@@ -92,5 +87,5 @@ bool own_memory_has(const char *start, size_t bytes)
 	return variables_have(start, bytes) || head_has(start, bytes) ||
 	       metadata_has_range(start, bytes) || handles_have(start, bytes) ||
 	       cpu_areas_have(start, bytes) || tables_have(start, bytes) ||
-	       caches_have(start, bytes);
+	       reserves_have(start, bytes);
 }

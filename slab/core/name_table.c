@@ -72,9 +72,9 @@ bool name_table_reserve(void)
 	return true;
 }
 
-void name_table_add(const char *name, struct slab_cache *cache)
+void name_table_add(struct slab_cache *cache)
 {
-	insert((struct entry){.cache = cache, .hash = hash_of(name)});
+	insert((struct entry){.cache = cache, .hash = hash_of(cache->name)});
 	count++;
 }
 
@@ -87,12 +87,11 @@ static bool may_move(uint32_t i, uint32_t to)
 	return ((i - home) & (room - 1)) >= ((i - to) & (room - 1));
 }
 
-void name_table_remove(const char *name, const struct slab_cache *cache)
+void name_table_remove(const struct slab_cache *cache)
 {
-	const uint32_t hash = hash_of(name);
-	uint32_t i = hash & (room - 1);
+	uint32_t i = hash_of(cache->name) & (room - 1);
 
-	while (entries[i].cache != cache || entries[i].hash != hash)
+	while (entries[i].cache != cache)
 		i = behind(i);
 	for (uint32_t next = behind(i); entries[next].cache; next = behind(next))
 		if (may_move(next, i)) {

@@ -9,10 +9,9 @@ struct slab_cache;
 
 /* Make room for one more name. false: there is no memory. */
 bool name_table_reserve(void);
-/* Add a name after name_table_reserve(). The cache must already have it. */
-void name_table_add(const char *name, struct slab_cache *cache);
-/* Remove the name of a cache. */
-void name_table_remove(const char *name, const struct slab_cache *cache);
+/* Add a cache by its name, after name_table_reserve(); remove it. */
+void name_table_add(struct slab_cache *cache);
+void name_table_remove(const struct slab_cache *cache);
 /* Returns NULL if no cache has the name. */
 struct slab_cache *name_table_find(const char *name);
 

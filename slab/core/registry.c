@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The list of caches and the waiting side of pins. Readers without the lock check
- * registry_changes, so every change stands between registry_write_begin() and
- * registry_write_end().
+ * registry_changes, so every change stands between seqcount_write_begin() and
+ * seqcount_write_end().
  */
 #include "core/registry.h"
 #include "base/cancel.h"
@@ -29,40 +29,30 @@ SLAB_EARLY uint64_t registry_changes;
 unsigned registry_count;
 static struct slab_cache *looked_at; /* by registry_look_further(); under registry_lock */
 
-void registry_write_begin(void)
-{
-	seqcount_write_begin(&registry_changes);
-}
-
-void registry_write_end(void)
-{
-	seqcount_write_end(&registry_changes);
-}
-
 void registry_add(struct slab_cache *cache)
 {
-	registry_write_begin();
+	seqcount_write_begin(&registry_changes);
 	cache->prev_next = registry_end;
 	*registry_end = cache;
 	registry_end = &cache->next;
 	__atomic_store_n(&registry_count, registry_count + 1, __ATOMIC_RELAXED);
-	registry_write_end();
-	name_table_add(cache->name, cache);
+	seqcount_write_end(&registry_changes);
+	name_table_add(cache);
 }
 
 void registry_remove(struct slab_cache *cache)
 {
-	name_table_remove(cache->name, cache);
+	name_table_remove(cache);
 	if (looked_at == cache)
 		looked_at = NULL;
-	registry_write_begin();
+	seqcount_write_begin(&registry_changes);
 	*cache->prev_next = cache->next;
 	if (cache->next)
 		cache->next->prev_next = cache->prev_next;
 	else
 		registry_end = cache->prev_next;
 	__atomic_store_n(&registry_count, registry_count - 1, __ATOMIC_RELAXED);
-	registry_write_end();
+	seqcount_write_end(&registry_changes);
 }
 
 bool cache_is_registered(const struct slab_cache *cache)

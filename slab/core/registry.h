@@ -21,17 +21,15 @@
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
-extern uint64_t registry_changes; /* a sequence counter: odd while a thread changes the list */
+/* A sequence counter (base/seqcount.h) of the list: a reader without the lock, in this process or
+ * another, compares it before and after. */
+extern uint64_t registry_changes;
 extern unsigned registry_count; /* atomic: the number of caches on the list */
 
 /* Append a cache to the list, after name_table_reserve(); remove it. The caller holds
  * registry_lock. */
 void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
-/* Changes of the list and of names stand between these two, with registry_lock. A reader without
- * the lock, in this process or another, compares registry_changes before and after. */
-void registry_write_begin(void);
-void registry_write_end(void);
 /* Is this the handle of a cache? The caller holds registry_lock. The handle of a destroyed cache
  * stays readable and has no magic until another cache reuses it (handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);

@@ -38,7 +38,7 @@ struct slab_root {
 	/* The addresses of the other structures. */
 	const struct slab_process *process;
 	const struct pages *pages;
-	const uint64_t *registry_changes; /* see registry_write_begin() */
+	const uint64_t *registry_changes; /* see core/registry.h */
 	struct slab_cache *const *registry;
 	const struct stack_depot *stacks;
 	const unsigned *areas, *cpus, *shards; /* shards: of each node */
