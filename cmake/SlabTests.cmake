@@ -29,7 +29,7 @@ function(slab_starts_threads result)
 	set(${result} FALSE PARENT_SCOPE)
 	foreach(file IN LISTS ARGN)
 		file(STRINGS ${file} found REGEX
-			"#include (<(thread|future)>|\"[a-z./]*support/cancelled.h\")|pthread_create"
+			"std::(thread|async)|support/(cancelled|worker)[.]h|pthread_create"
 			LIMIT_COUNT 1)
 		if(found)
 			set(${result} TRUE PARENT_SCOPE)
