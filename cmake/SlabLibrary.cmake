@@ -79,7 +79,7 @@ function(slab_room_headers target room)
 		-ffile-prefix-map=${links}=${sources})
 endfunction()
 
-# Rooms whose speed nobody notices, in the libraries that users get. With debug among them, each
+# Rooms without a fast path, in the libraries that users get. With debug among them, each
 # call in a cache with debug flags would take a third longer.
 set(SLAB_ROOMS_FOR_SIZE base memory stats control)
 
