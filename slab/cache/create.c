@@ -209,6 +209,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache_gate_set(cache, GATE_DEBUG, cache->debug_flags != 0);
 	cache_gate_set(cache, GATE_PROFILE, profile_is_on());
 	cache->magic = CACHE_MAGIC;
+	annotate_publish(cache);
 	return cache;
 }
 

@@ -185,6 +185,7 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 
 	op.track = (struct track){0};
 	op.sample.site = 0;
+	annotate_use(cache);
 	if (cache_debug_flags(cache) & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	while (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) {

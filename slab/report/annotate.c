@@ -55,18 +55,28 @@ bool annotate_is_on(void)
 	       (__asan_poison_memory_region || UNDER_TSAN || RUNNING_ON_VALGRIND);
 }
 
+void annotate_publish(const void *what)
+{
+	if (UNDER_TSAN)
+		__tsan_release((void *)what);
+}
+
+void annotate_use(const void *what)
+{
+	if (UNDER_TSAN)
+		__tsan_acquire((void *)what);
+}
+
 void annotate_alloc(const void *obj, size_t size, bool defined)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(obj, size, 0, defined);
 	asan_show(obj, size);
-	if (UNDER_TSAN)
-		__tsan_acquire((void *)obj);
+	annotate_use(obj);
 }
 
 void annotate_free(const void *obj, size_t size)
 {
-	if (UNDER_TSAN)
-		__tsan_release((void *)obj);
+	annotate_publish(obj);
 	VALGRIND_FREELIKE_BLOCK(obj, 0);
 	asan_hide(obj, size);
 }

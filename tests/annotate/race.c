@@ -7,10 +7,12 @@
 #include <slab/define.h>
 #include <slab/malloc.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ROUNDS 3000
 #define OBJECTS 40
+#define CACHES 100
 
 struct item {
 	unsigned long count;
@@ -38,10 +40,35 @@ static void use(struct item *item, unsigned long round)
 	memset(item->text, (int)round, sizeof(item->text));
 }
 
+/*
+ * One thread creates caches, some of them in memory that it maps, and an object of each; the other one uses
+ * them without having met it at a lock.
+ */
+static void create_before_use(void)
+{
+	static int threads, created;
+	static struct slab_cache *caches[CACHES];
+	const bool is_first = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) == 0;
+
+	for (int i = 0; i < CACHES; i++) {
+		char name[20];
+
+		snprintf(name, sizeof(name), "cache-%d", i);
+		if (is_first)
+			__atomic_store_n(&caches[i], slab_cache_create(name, 64, NULL, 0),
+					 __ATOMIC_RELAXED);
+		while (!is_first && !__atomic_load_n(&created, __ATOMIC_RELAXED))
+			continue;
+		memset(slab_alloc(__atomic_load_n(&caches[i], __ATOMIC_RELAXED)), 1, 64);
+	}
+	__atomic_store_n(&created, 1, __ATOMIC_RELAXED);
+}
+
 static void *run(void *is_racy)
 {
 	struct item *items[OBJECTS];
 
+	create_before_use();
 	for (unsigned long round = 0; round < ROUNDS; round++) {
 		struct item *one = kept_alloc();
 		char *text = slab_malloc(100 + round % 3000);
