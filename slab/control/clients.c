@@ -2,11 +2,11 @@
 /*
  * The clients of the control socket.
  *
- * A client sends one line and receives one line; then the server closes the connection, unless the client
- * reads memory. No step
- * blocks the server. A slow client only occupies its slot, and loses it after ten idle seconds. If
- * all slots are in use and a new client comes, the client that was idle longest loses its slot
- * after one second; until then the new client waits in the listener's queue.
+ * A client sends one line and receives one line; then the server closes the connection, unless the
+ * client reads memory. No step blocks the server. A slow client only occupies its slot, and loses
+ * it after ten idle seconds. If all slots are in use and a new client comes, the client that was
+ * idle longest loses its slot after one second; until then the new client waits in the listener's
+ * queue.
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
