@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPUs that threads may run on, and the memory of arrays: one for each CPU and each user
  * (area.c). */
-#ifndef CPU_CACHE_ARRAYS_H
-#define CPU_CACHE_ARRAYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,5 +139,3 @@ static inline uint64_t cpu_area_bytes(unsigned areas, unsigned cpus)
 
 /* For tools: the array of CPU -1 of a user has in stamp the address of its area's row 0, in streak
  * the number of rows before that. */
-
-#endif /* CPU_CACHE_ARRAYS_H */

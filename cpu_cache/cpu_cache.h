@@ -20,8 +20,7 @@
  * empty and stay empty, and every section of the user misses, until open() and the pointer's own value
  * make them usable again.
  */
-#ifndef CPU_CACHE_H
-#define CPU_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ bool cpu_engine_self_test(void);
  * destruction of arrays meanwhile. */
 void cpu_arrays_lock_all(void);
 void cpu_arrays_unlock_all(void);
-
-#endif /* CPU_CACHE_H */

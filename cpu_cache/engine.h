@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the engines share; private to this folder. */
-#ifndef CPU_CACHE_ENGINE_H
-#define CPU_CACHE_ENGINE_H
+#pragma once
 
 #include "cpu_cache.h"
 #include "rseq.h"
@@ -34,5 +33,3 @@ static inline void cpu_full_fence(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
-
-#endif /* CPU_CACHE_ENGINE_H */

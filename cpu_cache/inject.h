@@ -6,8 +6,7 @@
  * In assembly, INJECT_ASM(n) spins cpu_inject_loops[n] times; a long spin makes preemption and
  * signals arrive exactly there. In C, cpu_inject(n) calls cpu_inject_hook if one is set.
  */
-#ifndef CPU_CACHE_INJECT_H
-#define CPU_CACHE_INJECT_H
+#pragma once
 
 /*
  * Points 0 to 9 are inside sections, of the layer cpu_cache:
@@ -64,5 +63,3 @@ static inline void cpu_inject(int point)
 #else
 #define cpu_inject(point) ((void)0)
 #endif
-
-#endif /* CPU_CACHE_INJECT_H */

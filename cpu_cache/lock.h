@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock of four bytes: a futex(2). Arrays, shards and depots have one each. */
-#ifndef CPU_CACHE_LOCK_H
-#define CPU_CACHE_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline void cpu_lock_drop(struct cpu_lock *lock)
 		cpu_lock_wake(lock);
 	cpu_inject(CPU_INJECT_UNLOCKED);
 }
-
-#endif /* CPU_CACHE_LOCK_H */

@@ -5,8 +5,7 @@
  * glibc says so until the first pthread_create(), and never again. A C library that does not say
  * (glibc before 2.32, musl) counts as one with threads.
  */
-#ifndef CPU_CACHE_ONE_THREAD_H
-#define CPU_CACHE_ONE_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ static inline bool process_has_one_thread(void)
 {
 	return &__libc_single_threaded && __libc_single_threaded;
 }
-
-#endif /* CPU_CACHE_ONE_THREAD_H */

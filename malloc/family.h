@@ -4,8 +4,7 @@
  * C libraries and of C23, and the operators of C++, by the names that the compiler gives them on
  * machines with 64 bits.
  */
-#ifndef MALLOC_FAMILY_H
-#define MALLOC_FAMILY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ void delete_object_aligned_or_null(void *ptr, size_t align, const void *nothrow)
 	CXX_NAME("_ZdlPvSt11align_val_tRKSt9nothrow_t");
 void delete_array_aligned_or_null(void *ptr, size_t align, const void *nothrow)
 	CXX_NAME("_ZdaPvSt11align_val_tRKSt9nothrow_t");
-
-#endif /* MALLOC_FAMILY_H */

@@ -4,8 +4,7 @@
  * fast path of libslab never looks at the clock, and a program that works on a steady set of blocks
  * may stay on it for ever.
  */
-#ifndef MALLOC_TICK_H
-#define MALLOC_TICK_H
+#pragma once
 
 #include <slab/malloc.h>
 
@@ -23,5 +22,3 @@ static inline void free_counted(void *ptr)
 	else
 		slab_mfree(ptr);
 }
-
-#endif /* MALLOC_TICK_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow paths of allocation and free, which the fast paths call when their section misses. */
-#ifndef SLAB_ALLOC_ALLOC_H
-#define SLAB_ALLOC_ALLOC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void reserve_empty(struct slab_cache *cache);
 void reserve_refill(struct slab_cache *cache, const void *caller);
 /* Take an object as if it were allocated. NULL: the reserve is empty, or there is none. */
 void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
-
-#endif /* SLAB_ALLOC_ALLOC_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One attempt at an allocation off the fast path. It does not reclaim and does not use the reserve;
  * alloc_slow.c does that between attempts. */
-#ifndef SLAB_ALLOC_ATTEMPT_H
-#define SLAB_ALLOC_ATTEMPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct alloc_request {
 void *alloc_attempt(const struct alloc_request *request);
 /* Does fault injection make this allocation fail? If so, errno is ENOMEM. */
 bool alloc_is_to_fail(const struct slab_cache *cache);
-
-#endif /* SLAB_ALLOC_ATTEMPT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of bit maps. */
-#ifndef SLAB_BASE_BITS_H
-#define SLAB_BASE_BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint64_t bits_low(unsigned n)
 {
 	return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
-
-#endif /* SLAB_BASE_BITS_H */

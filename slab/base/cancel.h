@@ -9,8 +9,7 @@
  *
  * A refill does not disable cancellation, because that costs two locked instructions each way.
  */
-#ifndef SLAB_BASE_CANCEL_H
-#define SLAB_BASE_CANCEL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -27,5 +26,3 @@ static inline void cancel_restore(int before)
 {
 	pthread_setcancelstate(before, NULL);
 }
-
-#endif /* SLAB_BASE_CANCEL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The monotonic clock, a sleep, and a mutex lock with a bounded wait. */
-#ifndef SLAB_BASE_CLOCK_H
-#define SLAB_BASE_CLOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ void clock_sleep(long ns);
 /* Lock a mutex for an allocation that can continue without it. false: another thread held it for
  * too long. */
 bool mutex_lock_timed(pthread_mutex_t *lock);
-
-#endif /* SLAB_BASE_CLOCK_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hints for compilers. */
-#ifndef SLAB_BASE_COMPILER_H
-#define SLAB_BASE_COMPILER_H
+#pragma once
 
 #define SLAB_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SLAB_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -13,5 +12,3 @@
  * would have a page of its own between large tables.
  */
 #define SLAB_EARLY __attribute__((section(".data.slab_early")))
-
-#endif /* SLAB_BASE_COMPILER_H */

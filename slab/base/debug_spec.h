@@ -6,8 +6,7 @@
  * library must not call malloc), and each creation of a cache searches them. docs/environment.md
  * has the syntax.
  */
-#ifndef SLAB_BASE_DEBUG_SPEC_H
-#define SLAB_BASE_DEBUG_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool sample_text_is_good(const char *text);
  * debug flags. 0, or -EINVAL with *ret_debug_flags unchanged.
  */
 int debug_flags_parse(const char *text, size_t len, uint64_t *ret_debug_flags);
-
-#endif /* SLAB_BASE_DEBUG_SPEC_H */

@@ -24,8 +24,7 @@
  * Between check and use another thread may close the number, as with every descriptor. Any thread
  * may call the functions that check; only one thread opens and closes.
  */
-#ifndef SLAB_BASE_DESCRIPTORS_H
-#define SLAB_BASE_DESCRIPTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ int watch_wait(const struct watch *watch, const struct descriptor *const *more);
 void watch_wake(const struct watch *watch);
 /* Discard the bytes of watch_wake(), after an event with WATCH_TAG. */
 void watch_answer(const struct watch *watch);
-
-#endif /* SLAB_BASE_DESCRIPTORS_H */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SLAB_ERROR_H
-#define SLAB_ERROR_H
+#pragma once
 
 #include <errno.h>
 
@@ -12,5 +11,3 @@ static inline int with_errno(int error)
 		errno = -error;
 	return error;
 }
-
-#endif /* SLAB_ERROR_H */

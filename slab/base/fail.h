@@ -4,8 +4,7 @@
  * pages and of objects. The library calls these functions before it allocates; if one
  * returns true, the allocation fails as if there were no memory.
  */
-#ifndef SLAB_BASE_FAIL_H
-#define SLAB_BASE_FAIL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ bool fail_object(const char *cache_name, bool flagged);
 /* fail_wants: do the settings name this cache? If so, it needs the flag A, which sends its
  * allocations off the fast path. */
 bool fail_wants(const char *cache_name);
-
-#endif /* SLAB_BASE_FAIL_H */

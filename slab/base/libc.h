@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that some C libraries lack. */
-#ifndef SLAB_BASE_LIBC_H
-#define SLAB_BASE_LIBC_H
+#pragma once
 
 #include <string.h>
 
@@ -12,5 +11,3 @@ static inline const char *strerrordesc_np(int error)
 	return strerror(error);
 }
 #endif
-
-#endif /* SLAB_BASE_LIBC_H */

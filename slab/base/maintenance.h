@@ -5,8 +5,7 @@
  * higher room. So the server registers a driver, and lower rooms reach it only by the functions
  * here.
  */
-#ifndef SLAB_BASE_MAINTENANCE_H
-#define SLAB_BASE_MAINTENANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline void maintenance_note_bytes(uint64_t bytes)
 	if (SLAB_UNLIKELY(bytes >= __atomic_load_n(&maintenance_from_bytes, __ATOMIC_RELAXED)))
 		__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
 }
-
-#endif /* SLAB_BASE_MAINTENANCE_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of SLAB_* flags and characters of debug flags, as reports, JSON answers and tools print
  * them. */
-#ifndef SLAB_BASE_NAMES_H
-#define SLAB_BASE_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ char debug_flag_character(unsigned i, uint64_t *ret_flag);
 /* debug_flags_format: the characters of the flags, as "FZPU"; "-" for no flags. */
 #define DEBUG_FLAGS_TEXT 8
 void debug_flags_format(uint64_t debug_flags, char text[DEBUG_FLAGS_TEXT]);
-
-#endif /* SLAB_BASE_NAMES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One-line notes on stderr, and fatal errors. */
-#ifndef SLAB_BASE_NOTE_H
-#define SLAB_BASE_NOTE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void note_format(struct note_line *line, const char *prefix, const char *format,
  * then it writes how many texts were dropped. Raises no signal: neither SIGPIPE nor SIGXFSZ. May
  * change errno. */
 void note_write(int fd, const char *text, size_t len);
-
-#endif /* SLAB_BASE_NOTE_H */

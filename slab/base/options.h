@@ -6,8 +6,7 @@
  * program gets the defaults. For an invalid value libslab writes one line to stderr and uses the
  * default. No function here allocates memory, because malloc() may be built on libslab.
  */
-#ifndef SLAB_BASE_OPTIONS_H
-#define SLAB_BASE_OPTIONS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ static inline bool limit_is_possible(uint64_t bytes, size_t least)
 {
 	return !bytes || bytes >= least;
 }
-
-#endif /* SLAB_BASE_OPTIONS_H */

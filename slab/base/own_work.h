@@ -4,8 +4,7 @@
  * requests over the control socket. It ends when exit() begins, before the program's destructors of
  * static objects: a callback may use these objects. Calls of the program go on as they are.
  */
-#ifndef SLAB_BASE_OWN_WORK_H
-#define SLAB_BASE_OWN_WORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ void own_work_resume(void);
 
 /* In the child of a fork: other threads do no work, and are not in exit(). */
 void own_work_after_fork_child(void);
-
-#endif /* SLAB_BASE_OWN_WORK_H */

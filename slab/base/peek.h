@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading memory of this process that another thread may unmap, or that is damaged. */
-#ifndef SLAB_PEEK_H
-#define SLAB_PEEK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * one; or another error: the system call is refused. Async-signal-safe; errno keeps its value.
  */
 long peek(void *to, const void *from, size_t len);
-
-#endif /* SLAB_PEEK_H */

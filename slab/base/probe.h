@@ -7,8 +7,7 @@
  * Arguments are evaluated whether a tool traces or not, so they are values that the function has
  * anyway or that cost a load. Restartable sequences and the fast paths have no probe.
  */
-#ifndef SLAB_BASE_PROBE_H
-#define SLAB_BASE_PROBE_H
+#pragma once
 
 #ifdef SLAB_PROBES
 
@@ -36,5 +35,3 @@ int slab_no_probe(int first, ...);
 #define SLAB_PROBE(name, ...) ((void)sizeof(slab_no_probe(0, __VA_ARGS__)))
 
 #endif
-
-#endif /* SLAB_BASE_PROBE_H */

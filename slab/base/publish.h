@@ -7,8 +7,7 @@
  * time, says that it begins, fills in the next slot, and publishes its number. A reader uses what
  * it has read from the slot of the published number only if no writer has begun to reuse that slot.
  */
-#ifndef SLAB_PUBLISH_H
-#define SLAB_PUBLISH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ struct handler_ring {
 void handler_set(struct handler_ring *ring, handler_fn fn, void *arg);
 /* handler_get: read the handler. false: there is none. */
 bool handler_get(const struct handler_ring *ring, struct handler *ret_handler);
-
-#endif /* SLAB_PUBLISH_H */

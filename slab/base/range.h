@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranges of memory. */
-#ifndef SLAB_BASE_RANGE_H
-#define SLAB_BASE_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ static inline bool range_has(const void *range, size_t range_bytes, const void *
 
 	return bytes <= range_bytes && into <= range_bytes - bytes;
 }
-
-#endif /* SLAB_BASE_RANGE_H */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SLAB_ROUND_H
-#define SLAB_ROUND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ static inline size_t round_down(size_t n, size_t to)
 {
 	return n & ~(to - 1);
 }
-
-#endif /* SLAB_ROUND_H */

@@ -7,8 +7,7 @@
  * A counter is a uint64_t without a type of its own, because it is a member of structures that
  * other processes read.
  */
-#ifndef SLAB_SEQCOUNT_H
-#define SLAB_SEQCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline bool seqcount_is_stable(uint64_t before, uint64_t after)
 {
 	return before == after && !(before & 1);
 }
-
-#endif /* SLAB_SEQCOUNT_H */

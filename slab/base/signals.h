@@ -5,8 +5,7 @@
  * cause. It uses the system call, because sigprocmask() leaves out the C library's own signals.
  * Async-signal-safe; not a cancellation point.
  */
-#ifndef SLAB_BASE_SIGNALS_H
-#define SLAB_BASE_SIGNALS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline void signals_restore(uint64_t mask)
 	if (mask != SIGNALS_NOT_BLOCKED)
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
-
-#endif /* SLAB_BASE_SIGNALS_H */

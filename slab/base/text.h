@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsing values: numbers, lists, patterns of cache names; and quoting values in messages. */
-#ifndef SLAB_BASE_TEXT_H
-#define SLAB_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool name_is_pattern(const char *pattern, size_t len);
 bool name_matches(struct span pattern, const char *name);
 /* Does one of the patterns in a comma-separated list match? */
 bool name_in_list(const char *list, size_t len, const char *cache_name);
-
-#endif /* SLAB_BASE_TEXT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creation of caches by size, the report of leaks, and the fork hooks. */
-#ifndef SLAB_CACHE_CREATE_H
-#define SLAB_CACHE_CREATE_H
+#pragma once
 
 #include <slab/slab.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void cache_report_leaks(struct slab_cache *cache);
 void cache_report_leaks_at_exit(void);
 /* Register the fork hooks (fork.c), unless an earlier call did so. */
 void slab_fork_init(void);
-
-#endif /* SLAB_CACHE_CREATE_H */

@@ -3,8 +3,7 @@
  * The check of slab_cache_create()'s arguments, and the reason of a failure as text, for
  * SLAB_PANIC and slab_create_error().
  */
-#ifndef SLAB_CACHE_CREATE_ARGS_H
-#define SLAB_CACHE_CREATE_ARGS_H
+#pragma once
 
 #include <slab/slab.h>
 
@@ -18,5 +17,3 @@ const char *create_args_check(const char *name, size_t size, const struct slab_c
 /* Set what slab_create_error() returns in this thread: the reason why the creation failed, a
  * string constant, or NULL. */
 void create_args_set_error(const char *reason);
-
-#endif /* SLAB_CACHE_CREATE_ARGS_H */

@@ -3,8 +3,7 @@
  * Large allocations: by size, too large for a cache. Each has a whole slab or a separate mapping,
  * as large.c describes.
  */
-#ifndef SLAB_CACHE_LARGE_H
-#define SLAB_CACHE_LARGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline bool large_is_red(const struct slab *slab)
 void large_red_begin(struct slab *slab, size_t size);
 /* Check the red zones for the last time, report damage, and hide them from validation. */
 void large_red_end(struct slab *slab, size_t size, const void *caller);
-
-#endif /* SLAB_CACHE_LARGE_H */

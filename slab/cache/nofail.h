@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What happens when an allocation that must not fail finds no memory (<slab/nofail.h>). */
-#ifndef SLAB_CACHE_NOFAIL_H
-#define SLAB_CACHE_NOFAIL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool need_handler(struct need *need);
 /* need_again: the allocation has failed with any errno. Call the handler, or end the process.
  * Returns to try again. */
 void need_again(struct need *need);
-
-#endif /* SLAB_CACHE_NOFAIL_H */

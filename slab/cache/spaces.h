@@ -3,8 +3,7 @@
  * The address spaces of caches with SLAB_APART, which outlive their caches: a cache of the same name
  * and layout gets that of a destroyed one, and no other cache does. The caller holds registry_lock.
  */
-#ifndef SLAB_CACHE_SPACES_H
-#define SLAB_CACHE_SPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ struct space_key {
 struct space *spaces_take(const struct space_key *key);
 /* The cache was destroyed. NULL: it has none. */
 void spaces_put(struct space *space);
-
-#endif /* SLAB_CACHE_SPACES_H */

@@ -3,8 +3,7 @@
  * Requests of the control socket that act on caches. `reply` is an empty document; `rest` is the
  * part of a request after the command.
  */
-#ifndef SLAB_CONTROL_CACHE_REQUEST_H
-#define SLAB_CONTROL_CACHE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ void control_answer_set(struct slab_json *reply, const char *rest);
 void control_answer_reset(struct slab_json *reply, const char *rest);
 void control_answer_trim(struct slab_json *reply, const char *rest);
 void control_answer_count(struct slab_json *reply, const char *rest);
-
-#endif /* SLAB_CONTROL_CACHE_REQUEST_H */

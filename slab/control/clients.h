@@ -5,8 +5,7 @@
  * serving thread uses it, which is the control thread or the caller of slab_control_dispatch(),
  * except where a comment says otherwise.
  */
-#ifndef SLAB_CONTROL_CLIENTS_H
-#define SLAB_CONTROL_CLIENTS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -121,5 +120,3 @@ int control_start_thread(void);
 void control_thread_after_fork_child(void);
 /* In the main thread: end libslab's own work when the thread calls exit(). */
 void control_watch_exit_of_main_thread(void);
-
-#endif /* SLAB_CONTROL_CLIENTS_H */

@@ -8,8 +8,7 @@
  *
  * `key` is the member's name inside an object, NULL inside an array.
  */
-#ifndef SLAB_CONTROL_JSON_H
-#define SLAB_CONTROL_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void slab_json_end(struct slab_json *json);
 
 /* slab_json_free: free the buffer and leave an empty document. */
 void slab_json_free(struct slab_json *json);
-
-#endif /* SLAB_CONTROL_JSON_H */

@@ -3,8 +3,7 @@
  * Common parts of the answers of the control socket and of slab_inspect(): the frame, error
  * answers, and words of a request.
  */
-#ifndef SLAB_CONTROL_REPLY_H
-#define SLAB_CONTROL_REPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t control_cut_word(const char **rest, const char **ret_word);
 
 /* The number of characters of a word that an answer quotes, for "%.*s". */
 #define WORD_SHOWN(len) ((len) < 32 ? (int)(len) : 32)
-
-#endif /* SLAB_CONTROL_REPLY_H */

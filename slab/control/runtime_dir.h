@@ -4,8 +4,7 @@
  * set; otherwise $XDG_RUNTIME_DIR if it belongs to the user; otherwise /run for root, and
  * /tmp/slab-UID for other users.
  */
-#ifndef SLAB_CONTROL_RUNTIME_DIR_H
-#define SLAB_CONTROL_RUNTIME_DIR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
  * an error `path` is that of the directory.
  */
 int slab_runtime_dir_prepare(char *path, size_t size);
-
-#endif /* SLAB_CONTROL_RUNTIME_DIR_H */

@@ -3,8 +3,7 @@
  * The control socket's interface to the rest of the library; <slab/control.h> is its interface
  * to applications.
  */
-#ifndef SLAB_CONTROL_SERVER_H
-#define SLAB_CONTROL_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ void slab_control_after_fork_child(void);
  * client is root. true: the client may send another request.
  */
 bool slab_control_answer(struct slab_json *reply, const char *request, bool has_rights);
-
-#endif /* SLAB_CONTROL_SERVER_H */

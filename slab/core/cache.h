@@ -5,8 +5,7 @@
  * Each member belongs to one room, and its comment names the lock that protects it. docs/design.md
  * explains where an object can be. The lock order and its rules are at prepare() in cache/fork.c.
  */
-#ifndef SLAB_CORE_CACHE_H
-#define SLAB_CORE_CACHE_H
+#pragma once
 
 #include <pthread.h>
 #include <slab/slab.h>
@@ -302,5 +301,3 @@ static inline void cache_event(struct slab_cache *cache, int cpu, enum slab_even
 
 /* The sum of an event over all CPUs. */
 uint64_t cache_events(const struct slab_cache *cache, enum slab_event event);
-
-#endif /* SLAB_CORE_CACHE_H */

@@ -6,8 +6,7 @@
  * flavour knows it. Allocations in the callback do not change alloc_failure, the cause of the
  * failure that the thread is handling.
  */
-#ifndef SLAB_CORE_CALLBACK_H
-#define SLAB_CORE_CALLBACK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ static inline void callback_end(const struct callback *callback)
 	alloc_failure = callback->cause;
 	cancel_restore(callback->cancel);
 }
-
-#endif /* SLAB_CORE_CALLBACK_H */

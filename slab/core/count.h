@@ -7,8 +7,7 @@
  * GATE_COUNT is set: slab_alloc() finds an empty array and takes the slow path, which pops the same
  * object and counts it by an atomic addition. That costs some nanoseconds.
  */
-#ifndef SLAB_CORE_COUNT_H
-#define SLAB_CORE_COUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ bool count_is_on(const struct slab_cache *cache);
 void count_close(struct slab_cache *cache);
 /* In the child of a fork: stop counting, because no client of this process has requested it. */
 void count_after_fork_child(void);
-
-#endif /* SLAB_CORE_COUNT_H */

@@ -10,8 +10,7 @@
  *   left red zone | object | right red zone | padding
  *   0             red_left  + object_size    + inuse      size
  */
-#ifndef SLAB_CORE_DEBUG_RECORD_H
-#define SLAB_CORE_DEBUG_RECORD_H
+#pragma once
 
 #include <assert.h>
 #include <slab/slab.h>
@@ -149,5 +148,3 @@ static inline char *debug_object_at(const struct slab *slab, unsigned index)
 {
 	return slab->base + (size_t)index * slab->debug->size + slab->debug->red_left;
 }
-
-#endif /* SLAB_CORE_DEBUG_RECORD_H */

@@ -13,8 +13,7 @@
  * - Between two pieces of work a thread lets threads that wait to allocate or to fork take the lock. A
  *   mutex alone would not: the thread that holds it relocks it before they wake up.
  */
-#ifndef SLAB_CORE_FLUSH_LOCK_H
-#define SLAB_CORE_FLUSH_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ void purge_wait(const struct slab_cache *cache);
 bool flush_lock_purged(struct slab_cache *cache);
 /* In the child of a fork: list the slabs that the parent's threads were purging. */
 void purge_after_fork_child(struct slab_cache *cache);
-
-#endif /* SLAB_CORE_FLUSH_LOCK_H */

@@ -6,8 +6,7 @@
  * gate it leads to arrays that are always empty, so each allocation takes the slow path. Each feature sets and clears its own gate only. Frees have no gates: a
  * tag of the slab keeps them off the fast path (core/slab.h).
  */
-#ifndef SLAB_CORE_GATE_H
-#define SLAB_CORE_GATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ static inline bool cache_gates_are_only(const struct slab_cache *cache, unsigned
 
 	return gates && !(gates & ~light);
 }
-
-#endif /* SLAB_CORE_GATE_H */

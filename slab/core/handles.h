@@ -3,8 +3,7 @@
  * The memory of struct slab_cache, which is the handle that applications hold. Handles stay
  * readable after their destruction, so that libslab can report the use of a stale handle.
  */
-#ifndef SLAB_CORE_HANDLES_H
-#define SLAB_CORE_HANDLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void cache_memory_free(struct slab_cache *cache);
 
 /* Do these bytes lie in the memory of handles? The caller holds registry_lock. */
 bool handles_have(const char *start, size_t bytes);
-
-#endif /* SLAB_CORE_HANDLES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Initialization of the library, and the data about the process that tools read. */
-#ifndef SLAB_CORE_INIT_H
-#define SLAB_CORE_INIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void process_after_fork_child(void);
  * vfork()? Such a child has its parent's memory, but descriptors and threads of its own. */
 void process_known(void);
 bool process_is_vforked(void);
-
-#endif /* SLAB_CORE_INIT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the cache of a name. registry_lock protects the table. */
-#ifndef SLAB_CORE_NAME_TABLE_H
-#define SLAB_CORE_NAME_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ void name_table_add(struct slab_cache *cache);
 void name_table_remove(const struct slab_cache *cache);
 /* Returns NULL if no cache has the name. */
 struct slab_cache *name_table_find(const char *name);
-
-#endif /* SLAB_CORE_NAME_TABLE_H */

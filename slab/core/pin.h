@@ -7,8 +7,7 @@
  * pins the cache under registry_lock and unlocks it. The destruction of a cache waits until it is
  * not pinned.
  */
-#ifndef SLAB_CORE_PIN_H
-#define SLAB_CORE_PIN_H
+#pragma once
 
 #include "core/cache.h"
 
@@ -21,5 +20,3 @@ static inline bool cache_is_dying(const struct slab_cache *cache)
 {
 	return __atomic_load_n(&cache->dying, __ATOMIC_RELAXED);
 }
-
-#endif /* SLAB_CORE_PIN_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Doubly linked lists of slabs. The lock is that of the structure that contains the queue. */
-#ifndef SLAB_CORE_QUEUE_H
-#define SLAB_CORE_QUEUE_H
+#pragma once
 
 struct slab;
 
@@ -15,5 +14,3 @@ void queue_remove(struct slab_queue *queue, struct slab *slab);
 /* Rotate the queue: the slab becomes the first, and the slabs before it go to the end, in their
  * order. */
 void queue_begin_at(struct slab_queue *queue, struct slab *slab);
-
-#endif /* SLAB_CORE_QUEUE_H */

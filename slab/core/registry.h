@@ -10,8 +10,7 @@
  * Only work that ends may hold a pin. A thread remembers its own pins; in the child of a fork
  * the pins of other threads are gone.
  */
-#ifndef SLAB_CORE_REGISTRY_H
-#define SLAB_CORE_REGISTRY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ void pin_dying(struct slab_cache *cache, bool dying);
 
 /* In the child of a fork, for each cache: drop the pins of other threads. */
 void pin_after_fork_child(struct slab_cache *cache);
-
-#endif /* SLAB_CORE_REGISTRY_H */

@@ -21,8 +21,7 @@
  * In a cache with debug flags a free checks whether the object is in the reserve. If so, it is a
  * double free, although the slab has the object as allocated.
  */
-#ifndef SLAB_CORE_RESERVE_H
-#define SLAB_CORE_RESERVE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ bool reserve_has(const struct slab_cache *cache, const char *start, size_t bytes
 /* A fork holds the reserve's lock. */
 void reserve_lock(struct slab_cache *cache);
 void reserve_unlock(struct slab_cache *cache);
-
-#endif /* SLAB_CORE_RESERVE_H */

@@ -8,8 +8,7 @@
  * other exactly when these are equal. So there is no version number that a developer could forget
  * to change.
  */
-#ifndef SLAB_CORE_ROOT_H
-#define SLAB_CORE_ROOT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -230,5 +229,3 @@ extern struct slab_root slab_root;
 		offsetof(struct magazine, obj),                                                    \
 		sizeof(struct slab_root),                                                          \
 	}
-
-#endif /* SLAB_CORE_ROOT_H */

@@ -17,8 +17,7 @@
  * `objects - initialized` objects at the slab's end were never in use: an allocation that needs more
  * than the bits that are set constructs them.
  */
-#ifndef SLAB_CORE_SHARD_H
-#define SLAB_CORE_SHARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ struct shard_sums {
 	uint64_t slabs, partial, empty, room, used;
 };
 void node_sums(const struct slab_cache *cache, unsigned node, struct shard_sums *ret_sums);
-
-#endif /* SLAB_CORE_SHARD_H */

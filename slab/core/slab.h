@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slabs: tags, objects, creation and release. core/shard.h has the lists. */
-#ifndef SLAB_CORE_SLAB_H
-#define SLAB_CORE_SLAB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -182,5 +181,3 @@ void debug_destroy_object(struct slab_cache *cache, void *obj);
 bool debug_is_destroying(void);
 /* Destroy the objects and return the slab at once. For type-safe caches: after the grace period. */
 void slab_release_now(struct slab_cache *cache, struct slab *slab);
-
-#endif /* SLAB_CORE_SLAB_H */

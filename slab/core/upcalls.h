@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of higher rooms that core and percpu call. They may not include the headers of those
  * rooms, so the cache has pointers to the functions. */
-#ifndef SLAB_UPCALLS_H
-#define SLAB_UPCALLS_H
+#pragma once
 
 struct slab;
 struct slab_cache;
@@ -29,5 +28,3 @@ struct cache_deferral {
 	const struct rcu_flavor_struct *(*enter)(const struct slab_cache *cache);
 	void (*leave)(const struct rcu_flavor_struct *entered);
 };
-
-#endif /* SLAB_UPCALLS_H */

@@ -6,8 +6,7 @@
  * 0. A pointer to readable memory that is not libslab's leads to an arbitrary word. So a caller whose
  * comparison fails checks segment_known() before it reads the slab.
  */
-#ifndef SLAB_CORE_USER_POINTER_H
-#define SLAB_CORE_USER_POINTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline struct slab_cache *segment_plain_user(const void *ptr)
 
 	return user & SLAB_TAGS ? NULL : (struct slab_cache *)user;
 }
-
-#endif /* SLAB_CORE_USER_POINTER_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of a problem that a check has found. It is copied under the slab's lock, so that the
  * report can be formatted and written without a lock. */
-#ifndef SLAB_DEBUG_BUG_INFO_H
-#define SLAB_DEBUG_BUG_INFO_H
+#pragma once
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ size_t bug_info_text(const struct bug_info *bug, const struct bug_tracks *tracks
 /* Write the report. The caller holds no lock. errno keeps its value. Async-signal-safe; uses
  * little stack, because that of a signal handler may be small. */
 void bug_info_report(const struct bug_info *bug);
-
-#endif /* SLAB_DEBUG_BUG_INFO_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites: the tracks of objects, added up by stack. The records are those of this process, or copies
  * of another one's. */
-#ifndef SLAB_DEBUG_CALL_SITES_H
-#define SLAB_DEBUG_CALL_SITES_H
+#pragma once
 
 #include <slab/debug.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ long call_sites_each(struct call_sites *sites, uint64_t now,
 		     unsigned (*frames)(const void *from, uint32_t stack, const void **frame),
 		     const void *from, int (*fn)(const struct slab_call_site *site, void *arg),
 		     void *arg);
-
-#endif /* SLAB_DEBUG_CALL_SITES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Damage: bytes of an object's place in a debug slab that changed and should not have. */
-#ifndef SLAB_DEBUG_DAMAGE_H
-#define SLAB_DEBUG_DAMAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ void damage_repair(const struct damage *damage, struct bug_info *bug);
 /* Describe and repair damage of an object. The caller holds the slab's lock. */
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
 			   const struct damage *damage, struct bug_info *bug);
-
-#endif /* SLAB_DEBUG_DAMAGE_H */

@@ -4,8 +4,7 @@
  * flags. A slab keeps the debug flags that it was created with. core/debug_record.h has the
  * record of each object.
  */
-#ifndef SLAB_DEBUG_DEBUG_CACHE_H
-#define SLAB_DEBUG_DEBUG_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -187,5 +186,3 @@ unsigned legacy_finish(struct slab_cache *cache);
 /* slab_cache_validate() of a cache of <slab/malloc.h> calls this, too; returns the number of
  * problems. cache/large_red.c sets it with the first red zone of a large allocation. */
 extern long (*validate_large)(void);
-
-#endif /* SLAB_DEBUG_DEBUG_CACHE_H */

@@ -9,8 +9,7 @@
  * with no user as the result, and the free is reported as a bad free. The fast path needs no check for
  * this.
  */
-#ifndef SLAB_DEBUG_FAULT_H
-#define SLAB_DEBUG_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void fault_install(void);
 bool fault_installed(void);
 /* In the child of a fork: the thread that was reporting does not exist there. */
 void fault_after_fork_child(void);
-
-#endif /* SLAB_DEBUG_FAULT_H */

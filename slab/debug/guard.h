@@ -11,8 +11,7 @@
  * sample.c decides which allocations are guarded; guard.c allocates and frees guarded objects;
  * guard_slabs.c manages their slabs.
  */
-#ifndef SLAB_DEBUG_GUARD_H
-#define SLAB_DEBUG_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ struct guard_fault {
 bool guard_covers(const void *address);
 /* Report an access to a guarded slab, unless its object is in use and contains the address. */
 void guard_report_fault(const struct guard_fault *fault);
-
-#endif /* SLAB_DEBUG_GUARD_H */

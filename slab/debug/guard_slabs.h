@@ -10,8 +10,7 @@
  * slab's start to the object. Unlike other debug slabs, it is on no list of its node, and
  * guard_lock() (guard.h) protects its record.
  */
-#ifndef SLAB_DEBUG_GUARD_SLABS_H
-#define SLAB_DEBUG_GUARD_SLABS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void guard_slab_rest(struct slab *slab);
  * of the page layer must be accessible: if mprotect() fails (too many mappings), the slab is queued
  * for reuse instead. Returns false then. */
 bool guard_slab_free(struct space *space, struct slab *slab);
-
-#endif /* SLAB_DEBUG_GUARD_SLABS_H */

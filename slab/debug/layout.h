@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout of a debug slab: its regions, the bytes expected in them, and damage to them. */
-#ifndef SLAB_DEBUG_LAYOUT_H
-#define SLAB_DEBUG_LAYOUT_H
+#pragma once
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -93,5 +92,3 @@ bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *d
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
 /* Write the expected bytes to the damaged range. */
 void debug_restore(const struct damage *damage);
-
-#endif /* SLAB_DEBUG_LAYOUT_H */

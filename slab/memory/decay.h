@@ -4,8 +4,7 @@
  * memory that was idle for SLAB_DECAY_MS. decay.c describes what a pass does and when passes
  * run.
  */
-#ifndef SLAB_MEMORY_DECAY_H
-#define SLAB_MEMORY_DECAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void decay_after_fork_child(void);
 /* The work of slab_trim(). *ret_slabs: the number of slabs that caches
  * returned. */
 size_t decay_trim(unsigned *ret_slabs);
-
-#endif /* SLAB_MEMORY_DECAY_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Defragmentation: moving objects out of sparse slabs, so that these slabs can be released.
  * defrag.c describes the protocol. */
-#ifndef SLAB_MEMORY_DEFRAG_H
-#define SLAB_MEMORY_DEFRAG_H
+#pragma once
 
 struct slab_cache;
 
@@ -20,5 +19,3 @@ void defrag_give_back(struct slab_cache *cache);
 
 /* In the child of a fork: list the slabs that another thread had taken off the lists. */
 void defrag_after_fork_child(struct slab_cache *cache);
-
-#endif /* SLAB_MEMORY_DEFRAG_H */

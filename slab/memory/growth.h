@@ -7,8 +7,7 @@
  * that time, and take page faults for memory that it has. So a *review* runs each time that slabs
  * and large allocations have grown by an eighth.
  */
-#ifndef SLAB_MEMORY_GROWTH_H
-#define SLAB_MEMORY_GROWTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void growth_after_decay(void);
 
 /* In the child of a fork: the thread that ran a review does not exist there. */
 void growth_after_fork_child(void);
-
-#endif /* SLAB_MEMORY_GROWTH_H */

@@ -3,8 +3,7 @@
  * Who holds the memory: the report of an allocation that fails for lack of memory. It has sums of the
  * process, the largest caches, and the largest sites if a heap profile runs.
  */
-#ifndef SLAB_MEMORY_HOLDERS_H
-#define SLAB_MEMORY_HOLDERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void holders_after_fork_child(void);
 
 /* Atomic: when the last report was begun, in µs; 0: never. */
 extern uint64_t holders_reported;
-
-#endif /* SLAB_MEMORY_HOLDERS_H */

@@ -4,8 +4,7 @@
  * CPUs and caches hold, and tries again. When that does not help, it fails and calls the
  * limit handler.
  */
-#ifndef SLAB_MEMORY_LIMIT_H
-#define SLAB_MEMORY_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ unsigned limit_shrink(struct slab_cache *cache);
  * memory; if a limit was the cause, count the failure and call the handler. Sets errno to ENOMEM. The
  * caller holds no lock. */
 void limit_failed(struct slab_cache *cache, size_t bytes);
-
-#endif /* SLAB_MEMORY_LIMIT_H */

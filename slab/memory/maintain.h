@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The periodic work of a process without the control thread. */
-#ifndef SLAB_MEMORY_MAINTAIN_H
-#define SLAB_MEMORY_MAINTAIN_H
+#pragma once
 
 /*
  * maintain_in_slow_paths: from now on slow paths do the work that is due (maintenance_poll()):
@@ -10,5 +9,3 @@
  * start; the thread, if it starts later, replaces this.
  */
 void maintain_in_slow_paths(void);
-
-#endif /* SLAB_MEMORY_MAINTAIN_H */

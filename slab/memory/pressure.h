@@ -20,8 +20,7 @@
  * Without a server, slab_maintain() reads them; without descriptors, the control thread does. Files
  * that do not exist or cannot be opened are skipped.
  */
-#ifndef SLAB_MEMORY_PRESSURE_H
-#define SLAB_MEMORY_PRESSURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ void pressure_after_fork_child(void);
 /* For tests: read these files instead of /proc/pressure/memory and the group's directory. NULL:
  * the system's. Resets the state of the earlier files. */
 void pressure_set_paths(const char *psi, const char *group);
-
-#endif /* SLAB_MEMORY_PRESSURE_H */

@@ -16,8 +16,7 @@
  * Objects that a callback frees lie in arrays of CPUs and in slabs. So a shrink of the cache
  * follows each callback, and only the bytes that the shrink returned count.
  */
-#ifndef SLAB_MEMORY_RECLAIM_H
-#define SLAB_MEMORY_RECLAIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct retry {
  * the caller should try again, or take retry->obj if it said that it does.
  */
 bool alloc_retry(struct retry *retry);
-
-#endif /* SLAB_MEMORY_RECLAIM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shrinking: returning the empty slabs of a cache to the page layer. */
-#ifndef SLAB_MEMORY_SHRINK_H
-#define SLAB_MEMORY_SHRINK_H
+#pragma once
 
 #include "core/flush_lock.h"
 
@@ -11,5 +10,3 @@ unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how)
 /* slab_cache_shrink() without its last step: free slabs keep their memory until the caller
  * calls segment_trim(). */
 unsigned cache_shrink(struct slab_cache *cache);
-
-#endif /* SLAB_MEMORY_SHRINK_H */

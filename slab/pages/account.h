@@ -17,8 +17,7 @@
  * decides what the thread does next. The page layer records it per thread when the attempt fails,
  * because the accounts may change afterwards.
  */
-#ifndef SLAB_PAGES_ACCOUNT_H
-#define SLAB_PAGES_ACCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline enum alloc_failure alloc_failure_cause(void)
 
 /* Called once by slab_init(): set the limit of SLAB_LIMIT. */
 void account_init(void);
-
-#endif /* SLAB_PAGES_ACCOUNT_H */

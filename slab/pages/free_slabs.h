@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slabs that no cache has: taking and freeing them, and returning their memory to the OS. */
-#ifndef SLAB_PAGES_FREE_SLABS_H
-#define SLAB_PAGES_FREE_SLABS_H
+#pragma once
 
 #include "pages/segment.h"
 #include "pages/space.h"
@@ -52,5 +51,3 @@ void segment_after_fork_child(void);
  * is new. NULL and ENOMEM. `bytes` is at most 32 KiB. */
 void *metadata_block_take(size_t bytes);
 void metadata_block_put(void *block, size_t bytes);
-
-#endif /* SLAB_PAGES_FREE_SLABS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Huge pages (SLAB_HUGE). */
-#ifndef SLAB_PAGES_HUGE_H
-#define SLAB_PAGES_HUGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ extern unsigned huge_seems_to_take;
 /* As if nothing had been asked or tried yet. */
 void huge_forget(void);
 #endif
-
-#endif /* SLAB_PAGES_HUGE_H */

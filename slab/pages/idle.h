@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For how long memory is idle, in epochs, and when decay passes run. A slow path that frees or may
  * hold memory calls idle_kick(); memory/decay.c has the passes. */
-#ifndef SLAB_PAGES_IDLE_H
-#define SLAB_PAGES_IDLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ void decay_end_pass(void);
 long decay_wait_from(uint64_t now);
 /* In the child of a fork: clear a flag whose passes were not started yet. */
 void decay_clear_after_fork(void);
-
-#endif /* SLAB_PAGES_IDLE_H */

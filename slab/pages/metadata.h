@@ -4,8 +4,7 @@
  * bytes. The page layer calls all functions but metadata_map() and metadata_decay() under
  * segment_lock().
  */
-#ifndef SLAB_PAGES_METADATA_H
-#define SLAB_PAGES_METADATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void metadata_decay(uint32_t epoch, bool all);
 bool metadata_has_range(const char *start, size_t bytes);
 /* In the child of a fork: list the blocks whose memory threads of the parent were returning. */
 void metadata_after_fork_child(void);
-
-#endif /* SLAB_PAGES_METADATA_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The operating system: address space, memory, and nodes of pages. */
-#ifndef SLAB_PAGES_OS_H
-#define SLAB_PAGES_OS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void os_bind(void *start, size_t bytes, unsigned node);
 /* Does this memory lie on that node? The caller owns the memory. The function first populates its
  * pages. true if the system does not report nodes. */
 bool os_lies_on(void *start, size_t bytes, unsigned node);
-
-#endif /* SLAB_PAGES_OS_H */

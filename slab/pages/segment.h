@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments: the address space of slabs, and the way from any address to its slab's descriptor. The
  * page layer lays out descriptors and memory; it knows nothing about objects. */
-#ifndef SLAB_PAGES_SEGMENT_H
-#define SLAB_PAGES_SEGMENT_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -319,5 +318,3 @@ bool segment_resize_large(struct slab *slab, size_t bytes);
 struct slab *segment_move_large(struct slab *slab, size_t bytes);
 /* Add to (or subtract from) the bytes of large allocations. */
 void segment_count_large(long bytes);
-
-#endif /* SLAB_PAGES_SEGMENT_H */

@@ -5,8 +5,7 @@
  * inaccessible. It is vacant then, and keeps its descriptor. It serves the cache again as the same
  * slab, so an object stands where one stood before.
  */
-#ifndef SLAB_PAGES_SPACE_H
-#define SLAB_PAGES_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void space_grow(struct space *space, unsigned shift);
 /* Without the lock: make a vacant slab that was taken accessible. false: the system refuses it, and
  * the slab is vacant again. */
 bool space_open(struct space *space, struct slab *slab);
-
-#endif /* SLAB_PAGES_SPACE_H */

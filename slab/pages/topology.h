@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NUMA nodes of the machine, or the simulated ones of SLAB_FAKE_NODES. */
-#ifndef SLAB_PAGES_TOPOLOGY_H
-#define SLAB_PAGES_TOPOLOGY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline unsigned topology_node_of_cpu(int cpu)
 }
 
 bool topology_is_real(void); /* false: SLAB_FAKE_NODES simulates nodes */
-
-#endif /* SLAB_PAGES_TOPOLOGY_H */

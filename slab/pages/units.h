@@ -5,8 +5,7 @@
  * A unit is free, or a slab has it, or it is busy: a thread returns its memory or populates it. All
  * functions run under segment_lock() unless their comment says otherwise.
  */
-#ifndef SLAB_PAGES_UNITS_H
-#define SLAB_PAGES_UNITS_H
+#pragma once
 
 #include <slab/stats.h>
 
@@ -92,5 +91,3 @@ void segment_mark_slabs(const char *start);
 /* A large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0: it did not exist,
  * or is about to be unmapped. */
 void segment_mark_large(const char *start, size_t from, size_t to);
-
-#endif /* SLAB_PAGES_UNITS_H */

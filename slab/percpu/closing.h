@@ -9,8 +9,7 @@
  *
  * All functions run under the flush_lock of their caches.
  */
-#ifndef SLAB_PERCPU_CLOSING_H
-#define SLAB_PERCPU_CLOSING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ size_t magazines_objects(const struct slab_cache *cache);
 /* A hash of the state of all CPUs in a cache. It changes when a CPU uses the cache. *ret_holds: CPUs or
  * magazines hold objects of the cache. */
 uint64_t cpu_use_trace(const struct slab_cache *cache, bool *ret_holds);
-
-#endif /* SLAB_PERCPU_CLOSING_H */

@@ -10,8 +10,7 @@
  * between CPUs, and only the room of the array bounds it. A cache whose arrays would outgrow the short
  * ones gets long ones.
  */
-#ifndef SLAB_PERCPU_LENGTH_H
-#define SLAB_PERCPU_LENGTH_H
+#pragma once
 
 #include "core/cache.h"
 
@@ -25,5 +24,3 @@ static inline bool cache_has_long_arrays(const struct slab_cache *cache)
 /* A miss on this CPU: choose the limit of its array anew; returns the limit. May replace the cache's
  * arrays, so the caller reads cache->arrays again. Takes no lock for longer than a try. */
 unsigned length_miss(struct slab_cache *cache, int cpu);
-
-#endif /* SLAB_PERCPU_LENGTH_H */

@@ -10,8 +10,7 @@
  *
  * To their slabs, the objects of magazines are in use, as those of arrays are; draining returns them.
  */
-#ifndef SLAB_PERCPU_MAGAZINES_H
-#define SLAB_PERCPU_MAGAZINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool magazine_get(struct slab_cache *cache, unsigned node);
 size_t magazines_take(struct slab_cache *cache, size_t most, void **objs);
 /* Return the memory of the magazines of a cache without objects. */
 void magazines_destroy(struct slab_cache *cache);
-
-#endif /* SLAB_PERCPU_MAGAZINES_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects between a CPU's array and the magazines and shards of its node: the slow halves of allocation
  * and free. The caller holds no lock. */
-#ifndef SLAB_PERCPU_REFILL_H
-#define SLAB_PERCPU_REFILL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
  * slabs. Reports a double free; `caller` freed the object.
  */
 void cache_free(struct slab_cache *cache, void *obj, const void *caller);
-
-#endif /* SLAB_PERCPU_REFILL_H */

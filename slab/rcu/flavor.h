@@ -5,8 +5,7 @@
  * layout of struct rcu_flavor_struct and struct rcu_head in the binary interface of liburcu;
  * tests/rcu/rcu_flavor_test.cc compares them with the installed headers.
  */
-#ifndef SLAB_RCU_FLAVOR_H
-#define SLAB_RCU_FLAVOR_H
+#pragma once
 
 struct rcu_flavor_struct;
 
@@ -36,5 +35,3 @@ static inline const struct rcu_functions *rcu_functions(const struct rcu_flavor_
 {
 	return (const struct rcu_functions *)(const void *)flavor;
 }
-
-#endif /* SLAB_RCU_FLAVOR_H */

@@ -3,8 +3,7 @@
  * slab_free_rcu(): objects and slabs of caches with args.rcu that wait for a grace period.
  * free_rcu.c describes the protocol.
  */
-#ifndef SLAB_RCU_FREE_RCU_H
-#define SLAB_RCU_FREE_RCU_H
+#pragma once
 
 #include <slab/rcu.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void rcu_fork_unlock(void);
 void rcu_fork_wait(struct slab_cache *cache);
 /* In the child of a fork: the thread that recycled objects does not exist there. */
 void rcu_after_fork_child(struct slab_cache *cache);
-
-#endif /* SLAB_RCU_FREE_RCU_H */

@@ -4,8 +4,7 @@
  * (grace_period.c) call of each other. A phase is one of two sets of waiting objects and slabs: one
  * collects, the other waits.
  */
-#ifndef SLAB_RCU_GRACE_PERIOD_H
-#define SLAB_RCU_GRACE_PERIOD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct 
 struct cache_rcu *rcu_pool_take(void);
 /* Return it to the pool; no thread uses it any more. */
 void rcu_pool_put(struct cache_rcu *rcu);
-
-#endif /* SLAB_RCU_GRACE_PERIOD_H */

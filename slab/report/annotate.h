@@ -14,8 +14,7 @@
  *
  * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
  */
-#ifndef SLAB_REPORT_ANNOTATE_H
-#define SLAB_REPORT_ANNOTATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void annotate_use(const void *what);
 /* Make memory inaccessible; make it accessible to libslab itself. */
 void annotate_hide(const void *start, size_t size);
 void annotate_show(const void *start, size_t size);
-
-#endif /* SLAB_REPORT_ANNOTATE_H */

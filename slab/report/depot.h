@@ -7,8 +7,7 @@
  * or a signal handler. libslab has one depot, behind depot_save() of track.h; tests create
  * others.
  */
-#ifndef SLAB_REPORT_DEPOT_H
-#define SLAB_REPORT_DEPOT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ uint32_t depot_add(struct stack_depot *depot, uint64_t hash, const void *const *
 /* depot_frames: the number of frames, and their address, which stays valid. 0: there is no such
  * record. */
 unsigned depot_frames(const struct stack_depot *depot, uint32_t id, const void *const **ret_frames);
-
-#endif /* SLAB_REPORT_DEPOT_H */

@@ -7,8 +7,7 @@
  * other end of its socket. A report only writes to the socket and starts no process, and
  * slab-symbolize reads it even if the program crashes next.
  */
-#ifndef SLAB_FILTER_H
-#define SLAB_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@
 /* filter_write: false: slab-symbolize is not running, and the caller writes the text itself.
  * Async-signal-safe. */
 bool filter_write(const char *text, size_t len);
-
-#endif /* SLAB_FILTER_H */

@@ -28,8 +28,7 @@
  * before the first change after it. A site without the number of the last peak has not changed
  * since. Threads that count meanwhile may belong to either side of a peak.
  */
-#ifndef SLAB_REPORT_PROFILE_H
-#define SLAB_REPORT_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ void profile_count_missed(void);
 
 /* For tests: the calling thread draws the thresholds of this seed, which is not 0. */
 void profile_seed(uint64_t seed);
-
-#endif /* SLAB_REPORT_PROFILE_H */

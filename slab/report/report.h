@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of misuse and corruption. A report is formatted on the stack and written at once, so
  * the reports of several threads never interleave. */
-#ifndef SLAB_REPORT_REPORT_H
-#define SLAB_REPORT_REPORT_H
+#pragma once
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ unsigned long report_count(void);
  * does not get it, and it does not count as a report. errno keeps its value. */
 void report_write(const struct report *report);
 void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif /* SLAB_REPORT_REPORT_H */

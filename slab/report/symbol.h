@@ -4,8 +4,7 @@
  * function if it is exported, the object file, and the offset in it. slab-symbolize, which reads
  * reports, replaces this by function, file and line: "entry_new+0x1c (entry.c:123)".
  */
-#ifndef SLAB_SYMBOL_H
-#define SLAB_SYMBOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
  * errno keeps its value.
  */
 bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset);
-
-#endif /* SLAB_SYMBOL_H */

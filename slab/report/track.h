@@ -5,8 +5,7 @@
  * A track has 16 bytes per object. Its stack is in the depot, once for all objects that share
  * it. No function here takes a lock or calls malloc.
  */
-#ifndef SLAB_REPORT_TRACK_H
-#define SLAB_REPORT_TRACK_H
+#pragma once
 
 #include <assert.h>
 #include <slab/debug.h>
@@ -59,5 +58,3 @@ unsigned depot_count(void);
 
 /* In the child of a fork: forget the thread id, which has changed. */
 void track_after_fork_child(void);
-
-#endif /* SLAB_REPORT_TRACK_H */

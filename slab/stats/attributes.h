@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics by name: what the control socket needs besides <slab/stats.h>. */
-#ifndef SLAB_STATS_ATTRIBUTES_H
-#define SLAB_STATS_ATTRIBUTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ bool attribute_is_known(const char *name);
 const char *attribute_accepted(const char *name);
 /* The least value except 0 that slab_stat_write() accepts for this cache; 0: no such limit. */
 uint64_t attribute_least(const struct slab_cache *cache, const char *name);
-
-#endif /* SLAB_STATS_ATTRIBUTES_H */

@@ -29,10 +29,7 @@ class RefusedTest : public ArenaTest, public testing::WithParamInterface<int>
 protected:
 	RefusedTest() : ArenaTest({64, 712}) {}
 
-	unsigned error() const
-	{
-		return static_cast<unsigned>(GetParam());
-	}
+	unsigned error() const { return static_cast<unsigned>(GetParam()); }
 
 	/* Run the test again in a process, to which system call `number` is refused from its start
 	 * on if `from_the_start`. */

@@ -28,10 +28,7 @@ struct reserving_cache : test_cache {
 	{
 	}
 
-	std::uint64_t left() const
-	{
-		return stats_of(*this).reserve_left;
-	}
+	std::uint64_t left() const { return stats_of(*this).reserve_left; }
 };
 
 inline bool is_fast(const struct slab_cache *cache)

@@ -18,15 +18,9 @@ std::uint64_t public_debug_flags(const struct slab_cache *cache)
 class FailTest : public testing::Test
 {
 protected:
-	void SetUp() override
-	{
-		set(nullptr);
-	}
+	void SetUp() override { set(nullptr); }
 
-	void TearDown() override
-	{
-		set(nullptr);
-	}
+	void TearDown() override { set(nullptr); }
 
 	static void set(const char *spec)
 	{

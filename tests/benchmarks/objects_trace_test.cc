@@ -14,10 +14,7 @@ constexpr size_t size = 48;
 class TraceTest : public testing::Test
 {
 protected:
-	~TraceTest() override
-	{
-		unlink(path_.c_str());
-	}
+	~TraceTest() override { unlink(path_.c_str()); }
 
 	void call(trace_kind kind, std::uint16_t thread, std::uint64_t object,
 		  std::uint32_t what = 0)

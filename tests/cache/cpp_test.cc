@@ -24,10 +24,7 @@ struct counted {
 		alive++;
 	}
 
-	~counted()
-	{
-		alive--;
-	}
+	~counted() { alive--; }
 
 	counted(const counted &) = delete;
 	counted &operator=(const counted &) = delete;
@@ -40,10 +37,7 @@ struct counted {
 int counted::alive;
 
 struct throwing {
-	throwing()
-	{
-		throw std::runtime_error("not today");
-	}
+	throwing() { throw std::runtime_error("not today"); }
 
 	char room[64];
 };

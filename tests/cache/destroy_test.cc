@@ -24,10 +24,7 @@ protected:
 		alarm(child_seconds);
 	}
 
-	void TearDown() override
-	{
-		alarm(0);
-	}
+	void TearDown() override { alarm(0); }
 };
 
 /* All that callbacks may do with other caches. */
@@ -249,10 +246,7 @@ struct callbacks {
 		cache = slab_cache_create("with-callbacks", object_size, &args, flags);
 	}
 
-	void fill_and_empty() const
-	{
-		free_many(cache, alloc_many(cache, 2000));
-	}
+	void fill_and_empty() const { free_many(cache, alloc_many(cache, 2000)); }
 
 	struct slab_cache *cache;
 	std::function<int()> on_ctor;

@@ -65,10 +65,7 @@ TEST(ChMallocTest, StrdupTakesLongStrings)
 class ChMallocDeathTest : public testing::Test
 {
 protected:
-	static void SetUpTestSuite()
-	{
-		use_threadsafe_death_tests();
-	}
+	static void SetUpTestSuite() { use_threadsafe_death_tests(); }
 };
 
 TEST_F(ChMallocDeathTest, SizeZeroAborts)

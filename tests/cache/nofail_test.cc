@@ -275,10 +275,7 @@ TEST_F(NofailTest, AChildOfAForkHasTheHandler)
 class NofailDeathTest : public NofailTest
 {
 protected:
-	NofailDeathTest()
-	{
-		fill_up();
-	}
+	NofailDeathTest() { fill_up(); }
 
 	/* The last line on the child's stderr; before it stands who holds the memory. */
 	static testing::Matcher<const std::string &> line(const std::string &text)

@@ -51,10 +51,7 @@ protected:
 			{"aligned", [] { return slab_memalign(2 * mib, 5 * mib); }, nullptr});
 	}
 
-	~PointerTest() override
-	{
-		EXPECT_EQ(slab_cache_sample(guarded_, 0), 0);
-	}
+	~PointerTest() override { EXPECT_EQ(slab_cache_sample(guarded_, 0), 0); }
 
 	static const struct slab_cache_args *reserve()
 	{

@@ -43,10 +43,7 @@ public:
 		}
 	}
 
-	unsigned twice() const
-	{
-		return twice_;
-	}
+	unsigned twice() const { return twice_; }
 
 private:
 	struct slab_cache *cache_;

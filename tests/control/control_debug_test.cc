@@ -43,10 +43,7 @@ protected:
 		return debug_flags;
 	}
 
-	std::string socket_of(const server &process) const
-	{
-		return dir.socket(process.pid());
-	}
+	std::string socket_of(const server &process) const { return dir.socket(process.pid()); }
 
 	runtime_dir dir;
 };

@@ -25,10 +25,7 @@ class fuzzer
 public:
 	explicit fuzzer(unsigned seed) : random_(seed) {}
 
-	unsigned below(unsigned n)
-	{
-		return static_cast<unsigned>(random_() % n);
-	}
+	unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
 	/* What is sent on one connection. */
 	std::string request()
@@ -67,10 +64,7 @@ private:
 		return text;
 	}
 
-	std::string name()
-	{
-		return below(10) ? one_of(cache_names) : bytes(below(80));
-	}
+	std::string name() { return below(10) ? one_of(cache_names) : bytes(below(80)); }
 
 	std::string number()
 	{

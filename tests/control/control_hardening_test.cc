@@ -69,10 +69,7 @@ public:
 	forked_server(const forked_server &) = delete;
 	forked_server &operator=(const forked_server &) = delete;
 
-	pid_t pid() const
-	{
-		return pid_;
-	}
+	pid_t pid() const { return pid_; }
 
 private:
 	pid_t pid_;

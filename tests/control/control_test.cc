@@ -12,10 +12,7 @@ namespace
 class ControlTest : public testing::Test
 {
 protected:
-	std::string ping(pid_t pid)
-	{
-		return ask(dir.socket(pid), "slab/2 ping\n");
-	}
+	std::string ping(pid_t pid) { return ask(dir.socket(pid), "slab/2 ping\n"); }
 
 	bool alive(pid_t pid)
 	{

@@ -166,10 +166,7 @@ protected:
 		return answers(own_socket()) ? 0 : 2;
 	}
 
-	std::string own_socket() const
-	{
-		return dir.socket(getpid());
-	}
+	std::string own_socket() const { return dir.socket(getpid()); }
 
 	/* In a child with a thread that serves. */
 	template <typename Body> std::string run_served(Body body)
@@ -184,10 +181,7 @@ protected:
 		});
 	}
 
-	void SetUp() override
-	{
-		setenv("SLAB_DECAY_MS", "200", 1);
-	}
+	void SetUp() override { setenv("SLAB_DECAY_MS", "200", 1); }
 
 	runtime_dir dir;
 };

@@ -70,15 +70,9 @@ void wait_for_call()
 class ExitTest : public testing::Test
 {
 protected:
-	ExitTest()
-	{
-		setenv("SLAB_DECAY_MS", "200", 1);
-	}
+	ExitTest() { setenv("SLAB_DECAY_MS", "200", 1); }
 
-	~ExitTest() override
-	{
-		unsetenv("SLAB_DECAY_MS");
-	}
+	~ExitTest() override { unsetenv("SLAB_DECAY_MS"); }
 
 	template <typename Steps> void expect_in_child(Steps steps)
 	{

@@ -10,15 +10,9 @@ namespace
 class ReadTest : public testing::Test
 {
 protected:
-	std::string socket() const
-	{
-		return dir.socket(process.pid());
-	}
+	std::string socket() const { return dir.socket(process.pid()); }
 
-	std::uint64_t root() const
-	{
-		return number(query_json(socket(), "ping").get(), "root");
-	}
+	std::uint64_t root() const { return number(query_json(socket(), "ping").get(), "root"); }
 
 	static std::string request(std::uint64_t address, std::size_t size, std::size_t stride = 0,
 				   std::size_t count = 1)

@@ -25,10 +25,7 @@ protected:
 		EXPECT_EQ(run_in_child(steps), "");
 	}
 
-	bool has_socket() const
-	{
-		return exists(dir.socket(getpid()));
-	}
+	bool has_socket() const { return exists(dir.socket(getpid())); }
 
 	/* Does the process have the socket, and an answer from the thread that serves it? */
 	bool is_served() const

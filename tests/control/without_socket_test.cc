@@ -99,10 +99,7 @@ std::string text_so_far(int fd)
 class WithoutSocketTest : public testing::Test
 {
 protected:
-	WithoutSocketTest()
-	{
-		setenv("SLAB_DECAY_MS", "100", 1);
-	}
+	WithoutSocketTest() { setenv("SLAB_DECAY_MS", "100", 1); }
 
 	~WithoutSocketTest() override
 	{

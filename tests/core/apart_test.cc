@@ -204,10 +204,7 @@ public:
 		}
 	}
 
-	std::uint64_t violations() const
-	{
-		return violations_;
-	}
+	std::uint64_t violations() const { return violations_; }
 
 private:
 	static constexpr std::size_t granule = 16, page = 1 << 20;
@@ -257,10 +254,7 @@ public:
 			step();
 	}
 
-	std::uint64_t violations() const
-	{
-		return ledger_.violations();
-	}
+	std::uint64_t violations() const { return ledger_.violations(); }
 
 private:
 	static constexpr std::size_t granule = 16, most_live = 4000;
@@ -274,10 +268,7 @@ private:
 		std::vector<void *> live;
 	};
 
-	unsigned below(unsigned n)
-	{
-		return static_cast<unsigned>(random_()) % n;
-	}
+	unsigned below(unsigned n) { return static_cast<unsigned>(random_()) % n; }
 
 	void create_cache(unsigned i)
 	{

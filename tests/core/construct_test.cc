@@ -27,15 +27,9 @@ const struct slab_cache_args *arguments()
 class ConstructTest : public ShardTest
 {
 protected:
-	ConstructTest() : ShardTest(1024, arguments())
-	{
-		constructed.clear();
-	}
+	ConstructTest() : ShardTest(1024, arguments()) { constructed.clear(); }
 
-	~ConstructTest() override
-	{
-		on_construct = nullptr;
-	}
+	~ConstructTest() override { on_construct = nullptr; }
 
 	/* The constructor number n from now on fails, and all later ones. */
 	static void fail_from(unsigned n)

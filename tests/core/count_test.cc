@@ -37,10 +37,7 @@ std::uint64_t counted(struct slab_cache *cache)
 class CountTest : public testing::Test
 {
 protected:
-	void TearDown() override
-	{
-		count_after_fork_child(); /* no request is left */
-	}
+	void TearDown() override { count_after_fork_child(); /* no request is left */ }
 };
 
 void tick(unsigned n)

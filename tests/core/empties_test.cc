@@ -10,10 +10,7 @@ namespace
 class EmptiesTest : public ShardTest
 {
 protected:
-	EmptiesTest()
-	{
-		cache_->min_partial = 0;
-	}
+	EmptiesTest() { cache_->min_partial = 0; }
 
 	void make_empty(unsigned slabs)
 	{

@@ -50,15 +50,9 @@ public:
 
 	std::function<void()> on_isolate;
 
-	struct slab_cache *cache() const
-	{
-		return cache_;
-	}
+	struct slab_cache *cache() const { return cache_; }
 
-	std::size_t places() const
-	{
-		return place_.size();
-	}
+	std::size_t places() const { return place_.size(); }
 
 	void put(std::size_t i, void *obj)
 	{
@@ -70,10 +64,7 @@ public:
 	}
 
 	/* Places with an object: as many as this thread put there. */
-	std::size_t used() const
-	{
-		return used_;
-	}
+	std::size_t used() const { return used_; }
 
 	/* false: there was none. */
 	bool free(std::size_t i)

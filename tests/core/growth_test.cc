@@ -91,21 +91,12 @@ protected:
 		EXPECT_EQ(stats_of(cache_).errors, 0u);
 	}
 
-	std::size_t small_bytes() const
-	{
-		return std::size_t{1} << cache_->small.shift;
-	}
+	std::size_t small_bytes() const { return std::size_t{1} << cache_->small.shift; }
 
-	std::size_t large_bytes() const
-	{
-		return std::size_t{1} << cache_->large.shift;
-	}
+	std::size_t large_bytes() const { return std::size_t{1} << cache_->large.shift; }
 
 	/* All pages may be so large that there is one size of slabs. */
-	bool has_one_size() const
-	{
-		return cache_->small.shift == cache_->large.shift;
-	}
+	bool has_one_size() const { return cache_->small.shift == cache_->large.shift; }
 
 	void TearDown() override
 	{

@@ -33,10 +33,7 @@ protected:
 		unpin();
 	}
 
-	static unsigned node(const void *obj)
-	{
-		return slab_of(obj)->node;
-	}
+	static unsigned node(const void *obj) { return slab_of(obj)->node; }
 
 	void *keep(void *obj)
 	{
@@ -46,20 +43,14 @@ protected:
 		return obj;
 	}
 
-	void *alloc()
-	{
-		return keep(slab_alloc(cache_));
-	}
+	void *alloc() { return keep(slab_alloc(cache_)); }
 
 	void *alloc_of(unsigned node, int flags = 0)
 	{
 		return keep(slab_alloc_node(cache_, static_cast<int>(node) | flags));
 	}
 
-	std::uint64_t event(enum slab_event event) const
-	{
-		return stats_of(cache_).event[event];
-	}
+	std::uint64_t event(enum slab_event event) const { return stats_of(cache_).event[event]; }
 
 	static void elsewhere(const std::function<void()> &act)
 	{
@@ -97,15 +88,9 @@ protected:
 		return false;
 	}
 
-	static unsigned here()
-	{
-		return static_cast<unsigned>(allowed_cpus()[0] % 2);
-	}
+	static unsigned here() { return static_cast<unsigned>(allowed_cpus()[0] % 2); }
 
-	static unsigned there()
-	{
-		return 1 - here();
-	}
+	static unsigned there() { return 1 - here(); }
 };
 
 TEST_F(TwoNodesTest, SlabsAreOfTheNodeOfTheCpuThatAllocates)

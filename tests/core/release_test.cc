@@ -50,15 +50,9 @@ public:
 
 	std::function<void()> on_destroy;
 
-	struct slab_cache *cache() const
-	{
-		return cache_;
-	}
+	struct slab_cache *cache() const { return cache_; }
 
-	unsigned slabs() const
-	{
-		return stats_of(cache_).slabs;
-	}
+	unsigned slabs() const { return stats_of(cache_).slabs; }
 
 	bool each_destroyed_once() const
 	{
@@ -104,15 +98,9 @@ void PrintTo(const kind &kind, std::ostream *out)
 class ReleaseTest : public testing::TestWithParam<kind>
 {
 protected:
-	void SetUp() override
-	{
-		alarm(child_seconds);
-	}
+	void SetUp() override { alarm(child_seconds); }
 
-	void TearDown() override
-	{
-		alarm(0);
-	}
+	void TearDown() override { alarm(0); }
 
 	/* body() while another thread is in the destructor of the tenth object. */
 	static void meanwhile(unused_cache &unused, const std::function<void()> &body)

@@ -12,10 +12,7 @@ std::function<void()> between; /* at each end of a hold of the lock; not nested 
 class WalkTest : public ShardTest
 {
 protected:
-	WalkTest() : ShardTest(2048)
-	{
-		one_small_order();
-	}
+	WalkTest() : ShardTest(2048) { one_small_order(); }
 
 	~WalkTest() override
 	{
@@ -71,10 +68,7 @@ protected:
 	std::function<bool(struct slab *)> on_visit;
 
 private:
-	void one_small_order()
-	{
-		cache_->large = cache_->small;
-	}
+	void one_small_order() { cache_->large = cache_->small; }
 };
 
 TEST_F(WalkTest, VisitsEachListedSlabOnce)

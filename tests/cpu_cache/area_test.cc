@@ -37,15 +37,9 @@ protected:
 		return arrays;
 	}
 
-	static std::size_t bytes()
-	{
-		return GetParam() ? CPU_LONG_BYTES : CPU_SHORT_BYTES;
-	}
+	static std::size_t bytes() { return GetParam() ? CPU_LONG_BYTES : CPU_SHORT_BYTES; }
 
-	static std::size_t page()
-	{
-		return static_cast<std::size_t>(getpagesize());
-	}
+	static std::size_t page() { return static_cast<std::size_t>(getpagesize()); }
 
 	static bool is_zero(const void *start, std::size_t size)
 	{

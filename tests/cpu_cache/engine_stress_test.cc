@@ -52,10 +52,7 @@ public:
 			ADD_FAILURE() << what;
 	}
 
-	bool failed() const
-	{
-		return failed_;
-	}
+	bool failed() const { return failed_; }
 
 private:
 	std::atomic<bool> &mark(void *obj)
@@ -171,10 +168,7 @@ public:
 		EXPECT_EQ(std::set<void *>(pool_.begin(), pool_.end()).size(), object_count);
 	}
 
-	bool healthy() const
-	{
-		return !marks_.failed();
-	}
+	bool healthy() const { return !marks_.failed(); }
 
 private:
 	objects from_pool(std::size_t n)
@@ -256,10 +250,7 @@ public:
 	}
 
 private:
-	void keep(const objects &objs)
-	{
-		held_.insert(held_.end(), objs.begin(), objs.end());
-	}
+	void keep(const objects &objs) { held_.insert(held_.end(), objs.begin(), objs.end()); }
 
 	objects give_up(std::size_t n)
 	{
@@ -312,10 +303,7 @@ protected:
 		cpu_inject_hook = nullptr;
 	}
 
-	bool is_rseq() const
-	{
-		return std::string(GetParam().engine) == "rseq";
-	}
+	bool is_rseq() const { return std::string(GetParam().engine) == "rseq"; }
 
 	/* How long sections stay at the point, in turns of a spin. */
 	void hold_up_for(unsigned loops)

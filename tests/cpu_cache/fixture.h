@@ -60,20 +60,11 @@ protected:
 		cpu_array_set_limit(array_, room_);
 	}
 
-	bool is(const char *name) const
-	{
-		return std::string(name) == GetParam();
-	}
+	bool is(const char *name) const { return std::string(name) == GetParam(); }
 
-	void *pop()
-	{
-		return engine_->pop(&user_);
-	}
+	void *pop() { return engine_->pop(&user_); }
 
-	enum cpu_result push(std::size_t i)
-	{
-		return engine_->push(&user_, object(i));
-	}
+	enum cpu_result push(std::size_t i) { return engine_->push(&user_, object(i)); }
 
 	std::size_t put(const objects &objs)
 	{

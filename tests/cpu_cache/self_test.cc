@@ -96,10 +96,7 @@ protected:
 		cpu_engine = &engine_;
 	}
 
-	~SelfTest() override
-	{
-		cpu_engine = &cpu_engine_mutex;
-	}
+	~SelfTest() override { cpu_engine = &cpu_engine_mutex; }
 
 	struct cpu_engine engine_ = cpu_engine_mutex;
 };

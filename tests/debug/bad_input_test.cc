@@ -337,10 +337,7 @@ TEST(BadInputTest, ADuplicateHasItsMessageAndASuccessNone)
 class BadInputDeathTest : public testing::Test
 {
 protected:
-	static void SetUpTestSuite()
-	{
-		use_threadsafe_death_tests();
-	}
+	static void SetUpTestSuite() { use_threadsafe_death_tests(); }
 };
 
 TEST_F(BadInputDeathTest, PanicDiesWithAMessageThatNamesTheCache)

@@ -117,10 +117,7 @@ protected:
 		return reports.last();
 	}
 
-	std::string text(const lone_slab &slab)
-	{
-		return slab.normalised(reported().text);
-	}
+	std::string text(const lone_slab &slab) { return slab.normalised(reported().text); }
 
 	/* The lines that begin with these words, without them. */
 	static std::vector<std::string> after(const std::string &text, const std::string &words)

@@ -57,10 +57,7 @@ public:
 	victim(const victim &) = delete;
 	victim &operator=(const victim &) = delete;
 
-	struct slab_cache *cache() const
-	{
-		return cache_;
-	}
+	struct slab_cache *cache() const { return cache_; }
 
 	/* Allocate and free at random, and write to everything that is allocated. */
 	void live()
@@ -127,15 +124,9 @@ public:
 		return debug_object_at(slab, index);
 	}
 
-	bool is_free(char *object) const
-	{
-		return place(object).record()->state == OBJECT_FREE;
-	}
+	bool is_free(char *object) const { return place(object).record()->state == OBJECT_FREE; }
 
-	char *some_object() const
-	{
-		return objs_[random_() % objs_.size()];
-	}
+	char *some_object() const { return objs_[random_() % objs_.size()]; }
 
 	void allocate()
 	{
@@ -158,16 +149,10 @@ public:
 			slab_free(cache_, hidden(object));
 	}
 
-	std::size_t count() const
-	{
-		return objs_.size();
-	}
+	std::size_t count() const { return objs_.size(); }
 
 	/* Objects of a size class that earlier tests damaged: they are never freed. */
-	std::size_t lost() const
-	{
-		return lost_;
-	}
+	std::size_t lost() const { return lost_; }
 
 private:
 	void create()

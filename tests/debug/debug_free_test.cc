@@ -310,15 +310,9 @@ public:
 		close(fd);
 	}
 
-	~file_mapping()
-	{
-		munmap(start_, size_);
-	}
+	~file_mapping() { munmap(start_, size_); }
 
-	char *at(std::size_t offset) const
-	{
-		return start_ + offset;
-	}
+	char *at(std::size_t offset) const { return start_ + offset; }
 
 private:
 	char *start_;

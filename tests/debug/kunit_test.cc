@@ -27,10 +27,7 @@ protected:
 		return errors();
 	}
 
-	unsigned errors() const
-	{
-		return reports_.bugs() + reports_.fixes();
-	}
+	unsigned errors() const { return reports_.bugs() + reports_.fixes(); }
 
 	report_capture reports_;
 };

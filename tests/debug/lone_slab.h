@@ -44,43 +44,28 @@ public:
 		make_slab();
 	}
 
-	~lone_slab()
-	{
-		munmap(map_, 2 * SEGMENT_SIZE);
-	}
+	~lone_slab() { munmap(map_, 2 * SEGMENT_SIZE); }
 
 	lone_slab(const lone_slab &) = delete;
 	lone_slab &operator=(const lone_slab &) = delete;
 
-	struct slab *get() const
-	{
-		return slab_;
-	}
+	struct slab *get() const { return slab_; }
 
-	struct slab_debug *debug() const
-	{
-		return slab_->debug;
-	}
+	struct slab_debug *debug() const { return slab_->debug; }
 
 	struct slab_cache *cache() const
 	{
 		return reinterpret_cast<struct slab_cache *>(cache_memory_.get());
 	}
 
-	char *base() const
-	{
-		return base_;
-	}
+	char *base() const { return base_; }
 
 	char *object(unsigned index) const
 	{
 		return base_ + static_cast<std::size_t>(index) * layout_.size + layout_.red_left;
 	}
 
-	unsigned objects() const
-	{
-		return static_cast<unsigned>(lone_slab_size / layout_.size);
-	}
+	unsigned objects() const { return static_cast<unsigned>(lone_slab_size / layout_.size); }
 
 	/* Addresses in here by name; ages by the flag N. */
 	std::string normalised(std::string text) const
@@ -178,10 +163,7 @@ private:
 	}
 
 	struct release {
-		void operator()(char *memory) const
-		{
-			std::free(memory);
-		}
+		void operator()(char *memory) const { std::free(memory); }
 	};
 
 	layout layout_;

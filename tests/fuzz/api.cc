@@ -166,17 +166,11 @@ private:
 		leaks_expected = false;
 	}
 
-	cache &any()
-	{
-		return *caches_[in_.below(static_cast<unsigned>(caches_.size()))];
-	}
+	cache &any() { return *caches_[in_.below(static_cast<unsigned>(caches_.size()))]; }
 
 	/* --- objects ------------------------------------------------------------------ */
 
-	bool may_fail(const cache &c) const
-	{
-		return c.may_fail || fail_.possible();
-	}
+	bool may_fail(const cache &c) const { return c.may_fail || fail_.possible(); }
 
 	void take_over(cache &c, void *obj)
 	{
@@ -272,10 +266,7 @@ private:
 			FUZZ_CHECK(limit != 0);
 	}
 
-	void set_debug(cache &c)
-	{
-		FUZZ_CHECK(slab_cache_debug(c.cache, debug_flags(in_)) == 0);
-	}
+	void set_debug(cache &c) { FUZZ_CHECK(slab_cache_debug(c.cache, debug_flags(in_)) == 0); }
 
 	void check_numbers(cache &c)
 	{

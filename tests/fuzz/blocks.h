@@ -84,15 +84,9 @@ public:
 		return nullptr;
 	}
 
-	std::size_t size() const
-	{
-		return all_.size();
-	}
+	std::size_t size() const { return all_.size(); }
 
-	const block &operator[](std::size_t i) const
-	{
-		return all_[i];
-	}
+	const block &operator[](std::size_t i) const { return all_[i]; }
 
 	void check_all() const
 	{

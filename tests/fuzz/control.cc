@@ -69,10 +69,7 @@ public:
 	}
 
 private:
-	static void serve()
-	{
-		FUZZ_CHECK(slab_control_dispatch() >= 0);
-	}
+	static void serve() { FUZZ_CHECK(slab_control_dispatch() >= 0); }
 
 	const int fd_;
 };

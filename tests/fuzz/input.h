@@ -15,15 +15,9 @@ class input
 public:
 	input(const std::uint8_t *data, std::size_t size) : at_(data), end_(data + size) {}
 
-	bool empty() const
-	{
-		return at_ == end_;
-	}
+	bool empty() const { return at_ == end_; }
 
-	unsigned byte()
-	{
-		return empty() ? 0 : *at_++;
-	}
+	unsigned byte() { return empty() ? 0 : *at_++; }
 
 	/* From 0 to n - 1; of a small n it takes one byte, of others two. */
 	unsigned below(unsigned n)

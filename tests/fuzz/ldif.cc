@@ -43,15 +43,9 @@ public:
 		path_ = "/proc/self/fd/" + std::to_string(fd_);
 	}
 
-	~file()
-	{
-		close(fd_);
-	}
+	~file() { close(fd_); }
 
-	const char *path() const
-	{
-		return path_.c_str();
-	}
+	const char *path() const { return path_.c_str(); }
 
 private:
 	const int fd_;

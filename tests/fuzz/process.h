@@ -84,10 +84,7 @@ public:
 		injected_ = limited_ = false;
 	}
 
-	bool possible() const
-	{
-		return injected_ || limited_;
-	}
+	bool possible() const { return injected_ || limited_; }
 
 private:
 	bool injected_ = false, limited_ = false;

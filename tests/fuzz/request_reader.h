@@ -17,10 +17,7 @@ public:
 	explicit RequestReader(const Message &message) : message(message) {}
 
 	/* Whether all of them were within the message. */
-	bool within() const
-	{
-		return is_within;
-	}
+	bool within() const { return is_within; }
 
 	void read(struct dirsrv_bytes bytes)
 	{

@@ -64,15 +64,9 @@ public:
 	renewed_caches(const renewed_caches &) = delete;
 	renewed_caches &operator=(const renewed_caches &) = delete;
 
-	static bool stays(unsigned i)
-	{
-		return i % 10 == 0;
-	}
+	static bool stays(unsigned i) { return i % 10 == 0; }
 
-	static std::string name(unsigned i)
-	{
-		return "renewed-" + std::to_string(i);
-	}
+	static std::string name(unsigned i) { return "renewed-" + std::to_string(i); }
 
 private:
 	static struct slab_cache *create(unsigned i)

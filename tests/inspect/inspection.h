@@ -18,10 +18,7 @@ public:
 	{
 	}
 
-	~objects()
-	{
-		free_many(cache_, objs_);
-	}
+	~objects() { free_many(cache_, objs_); }
 
 	objects(const objects &) = delete;
 	objects &operator=(const objects &) = delete;

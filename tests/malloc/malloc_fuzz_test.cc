@@ -48,10 +48,7 @@ public:
 		}
 	}
 
-	unsigned failures() const
-	{
-		return failures_;
-	}
+	unsigned failures() const { return failures_; }
 
 private:
 	using place = std::map<char *, block>::iterator;

@@ -41,15 +41,9 @@ inline std::size_t hidden(std::size_t n)
 class errno_watch
 {
 public:
-	errno_watch()
-	{
-		errno = untouched;
-	}
+	errno_watch() { errno = untouched; }
 
-	bool is_untouched() const
-	{
-		return errno == untouched;
-	}
+	bool is_untouched() const { return errno == untouched; }
 
 private:
 	static constexpr int untouched = 4711;

@@ -14,14 +14,8 @@ const struct rcu_flavor_struct *const rcu = &urcu_memb_flavor;
 
 /* Known to liburcu as long as it lives. */
 struct registered {
-	registered()
-	{
-		rcu->register_thread();
-	}
-	~registered()
-	{
-		rcu->unregister_thread();
-	}
+	registered() { rcu->register_thread(); }
+	~registered() { rcu->unregister_thread(); }
 };
 
 /* Objects are moved over and over while threads work in a directory. */

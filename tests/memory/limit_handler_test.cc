@@ -25,10 +25,7 @@ struct listener {
 			this);
 	}
 
-	~listener()
-	{
-		slab_set_limit_handler(nullptr, nullptr);
-	}
+	~listener() { slab_set_limit_handler(nullptr, nullptr); }
 
 	std::vector<call> all;
 	void (*then)() = nullptr;

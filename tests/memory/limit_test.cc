@@ -186,10 +186,7 @@ public:
 		self() = this;
 	}
 
-	~giving_cache()
-	{
-		free_many(cache_, objects_);
-	}
+	~giving_cache() { free_many(cache_, objects_); }
 
 	unsigned calls = 0;
 

@@ -57,28 +57,16 @@ public:
 		slab_cache_shrink(cache);
 	}
 
-	~thin_cache()
-	{
-		free_all(cache_, live_);
-	}
+	~thin_cache() { free_all(cache_, live_); }
 
 	thin_cache(const thin_cache &) = delete;
 	thin_cache &operator=(const thin_cache &) = delete;
 
-	struct slab_cache *get() const
-	{
-		return cache_;
-	}
+	struct slab_cache *get() const { return cache_; }
 
-	const objects &live() const
-	{
-		return live_;
-	}
+	const objects &live() const { return live_; }
 
-	const objects &freed() const
-	{
-		return freed_;
-	}
+	const objects &freed() const { return freed_; }
 
 	/* Every free object can be allocated and written to, once, and the others are intact. */
 	bool is_whole() const

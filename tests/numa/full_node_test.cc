@@ -42,10 +42,7 @@ public:
 			others = node_of(page) == full ? 0 : others + 1;
 		}
 	}
-	~hog()
-	{
-		munmap(start_, bytes);
-	}
+	~hog() { munmap(start_, bytes); }
 	hog(const hog &) = delete;
 	hog &operator=(const hog &) = delete;
 

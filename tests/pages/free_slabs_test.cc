@@ -11,10 +11,7 @@ constexpr unsigned small = 17, large = 20;
 class FreeSlabs : public SegmentTest
 {
 protected:
-	FreeSlabs()
-	{
-		segment_trim();
-	}
+	FreeSlabs() { segment_trim(); }
 
 	/* Populated small slabs that fill an aligned range of a large one. Returns its start. */
 	char *fill_range()

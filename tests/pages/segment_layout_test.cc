@@ -27,10 +27,7 @@ protected:
 		segment_ = segment_of(slabs_[0]->base);
 	}
 
-	std::size_t bytes() const
-	{
-		return std::size_t{1} << GetParam().slab_shift;
-	}
+	std::size_t bytes() const { return std::size_t{1} << GetParam().slab_shift; }
 
 	std::vector<struct slab *> slabs_;
 	struct segment *segment_;

@@ -64,10 +64,7 @@ protected:
 		return slab;
 	}
 
-	struct slab *take(unsigned shift, unsigned objects)
-	{
-		return take(needs(shift, objects));
-	}
+	struct slab *take(unsigned shift, unsigned objects) { return take(needs(shift, objects)); }
 
 	/* A slab whose memory is populated, and used. */
 	struct slab *take_populated(unsigned shift)

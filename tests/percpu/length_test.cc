@@ -18,10 +18,7 @@ protected:
 		slab_cache_shrink(cache_);
 	}
 
-	void set_limit(unsigned limit)
-	{
-		cpu_array_set_limit(array(), limit);
-	}
+	void set_limit(unsigned limit) { cpu_array_set_limit(array(), limit); }
 
 	/* A miss this many microseconds after the last one. */
 	unsigned miss_after(std::uint64_t us)

@@ -19,10 +19,7 @@ protected:
 		EXPECT_TRUE(cache_has_long_arrays(cache_));
 	}
 
-	struct depot &depot() const
-	{
-		return cache_->node[topology_node_of_cpu(cpu_)].depot;
-	}
+	struct depot &depot() const { return cache_->node[topology_node_of_cpu(cpu_)].depot; }
 
 	/* Free n of the objects that the test holds. */
 	std::vector<void *> free_some(unsigned n)

@@ -31,30 +31,15 @@ protected:
 		unpin();
 	}
 
-	static bool has_rseq()
-	{
-		return std::strcmp(slab_engine(), "rseq") == 0;
-	}
+	static bool has_rseq() { return std::strcmp(slab_engine(), "rseq") == 0; }
 
-	static bool one_cpu()
-	{
-		return allowed_cpus().size() < 2;
-	}
+	static bool one_cpu() { return allowed_cpus().size() < 2; }
 
-	struct cpu_array *array(int cpu) const
-	{
-		return cpu_array(cache_->own_arrays, cpu);
-	}
+	struct cpu_array *array(int cpu) const { return cpu_array(cache_->own_arrays, cpu); }
 
-	struct cpu_array *array() const
-	{
-		return array(cpu_);
-	}
+	struct cpu_array *array() const { return array(cpu_); }
 
-	unsigned count() const
-	{
-		return cpu_array_count(array());
-	}
+	unsigned count() const { return cpu_array_count(array()); }
 
 	void *alloc()
 	{
@@ -94,10 +79,7 @@ protected:
 		}).join();
 	}
 
-	std::uint64_t event(enum slab_event event) const
-	{
-		return cache_events(cache_, event);
-	}
+	std::uint64_t event(enum slab_event event) const { return cache_events(cache_, event); }
 
 	/* Each object is in use, in an array or a magazine, or free in its slab. */
 	void expect_counted()

@@ -84,10 +84,7 @@ struct freeing {
 			thread.join();
 	}
 
-	std::size_t left() const
-	{
-		return 2 * each - freed_[0] - freed_[1];
-	}
+	std::size_t left() const { return 2 * each - freed_[0] - freed_[1]; }
 
 	struct slab_cache *cache_;
 	std::vector<void *> objects_[2];

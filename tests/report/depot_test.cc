@@ -80,10 +80,7 @@ public:
 		return stack(frames, frames + n);
 	}
 
-	std::uint32_t count() const
-	{
-		return depot_->count;
-	}
+	std::uint32_t count() const { return depot_->count; }
 
 private:
 	std::unique_ptr<stack_depot> depot_;

@@ -176,10 +176,7 @@ public:
 		for (const std::filesystem::path &path : {top, folder, symbolize})
 			EXPECT_EQ(chmod(path.c_str(), 0755), 0);
 	}
-	~copies()
-	{
-		std::filesystem::remove_all(top);
-	}
+	~copies() { std::filesystem::remove_all(top); }
 	copies(const copies &) = delete;
 	copies &operator=(const copies &) = delete;
 

@@ -33,10 +33,7 @@ public:
 		std::remove(path_.c_str());
 	}
 
-	~log_file()
-	{
-		std::remove(path_.c_str());
-	}
+	~log_file() { std::remove(path_.c_str()); }
 
 	std::string text() const
 	{
@@ -46,10 +43,7 @@ public:
 		return text.str();
 	}
 
-	const std::string &path() const
-	{
-		return path_;
-	}
+	const std::string &path() const { return path_; }
 
 private:
 	std::string path_;

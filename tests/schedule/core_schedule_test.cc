@@ -43,10 +43,7 @@ public:
 		EXPECT_EQ(slab_cache_validate(cache_), 0);
 	}
 
-	struct slab_cache *cache() const
-	{
-		return cache_;
-	}
+	struct slab_cache *cache() const { return cache_; }
 
 	void *alloc()
 	{
@@ -81,10 +78,7 @@ public:
 		slab_free(cache_, obj);
 	}
 
-	std::size_t in_use() const
-	{
-		return in_use_.size();
-	}
+	std::size_t in_use() const { return in_use_.size(); }
 
 	/* Allocate, and free what this or another thread allocated. */
 	void use(unsigned steps, unsigned most = 40)

@@ -50,10 +50,7 @@ public:
 
 	std::uint64_t run(const std::vector<std::function<void()>> &bodies);
 
-	unsigned random(unsigned n)
-	{
-		return static_cast<unsigned>(random_() % n);
-	}
+	unsigned random(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
 	/* The running thread has passed a mark; others that wait may find what they wait for. */
 	void pass(int point)
@@ -69,10 +66,7 @@ public:
 	}
 
 	/* The running thread is about to access memory. false: nothing happens. */
-	bool counts_access()
-	{
-		return access_odds_ && --accesses_left_ == 0;
-	}
+	bool counts_access() { return access_odds_ && --accesses_left_ == 0; }
 
 	void pass_access()
 	{
@@ -96,15 +90,9 @@ public:
 		players_[current_]->waits = false;
 	}
 
-	bool is_of_parent() const
-	{
-		return getpid() != process_;
-	}
+	bool is_of_parent() const { return getpid() != process_; }
 
-	std::uint64_t tick()
-	{
-		return now_ += tick_ns;
-	}
+	std::uint64_t tick() { return now_ += tick_ns; }
 
 private:
 	void body(std::size_t i, const std::function<void()> &act);
@@ -114,10 +102,7 @@ private:
 		trace_ = (trace_ ^ (what + current_ * 1000)) * UINT64_C(0x100000001b3);
 	}
 
-	void choose_access()
-	{
-		accesses_left_ = access_odds_ ? 1 + random(2 * access_odds_) : 0;
-	}
+	void choose_access() { accesses_left_ = access_odds_ ? 1 + random(2 * access_odds_) : 0; }
 
 	/* Any thread that can go on, or else any that waits. */
 	std::size_t choose()

@@ -51,10 +51,7 @@ extern std::atomic<unsigned> shortages, shortage_epoch;
 class shortage
 {
 public:
-	shortage()
-	{
-		shortages.fetch_add(1);
-	}
+	shortage() { shortages.fetch_add(1); }
 
 	~shortage()
 	{

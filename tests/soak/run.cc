@@ -90,10 +90,7 @@ public:
 	}
 
 private:
-	std::uint64_t operations() const
-	{
-		return operations_ + count_operations();
-	}
+	std::uint64_t operations() const { return operations_ + count_operations(); }
 
 	bool is_over() const
 	{

@@ -41,15 +41,9 @@ struct place {
 	std::atomic<void *> obj{nullptr};
 	std::atomic<bool> locked{false};
 
-	bool try_lock()
-	{
-		return !locked.exchange(true, std::memory_order_acquire);
-	}
+	bool try_lock() { return !locked.exchange(true, std::memory_order_acquire); }
 
-	void unlock()
-	{
-		locked.store(false, std::memory_order_release);
-	}
+	void unlock() { locked.store(false, std::memory_order_release); }
 };
 
 struct slab_cache *movable, *reclaimable;

@@ -106,10 +106,7 @@ template <typename Function> bool called_from(const struct slab_call_site &site,
 class TracesTest : public testing::Test
 {
 protected:
-	void TearDown() override
-	{
-		EXPECT_EQ(reports_.count(), 0u) << reports_.text();
-	}
+	void TearDown() override { EXPECT_EQ(reports_.count(), 0u) << reports_.text(); }
 
 	std::vector<void *> allocate(struct slab_cache *cache, unsigned n,
 				     void *(*fn)(struct slab_cache *) = allocate_here)

@@ -72,10 +72,7 @@ inline std::vector<std::string> row_of(const std::string &table, const std::stri
 /* --- JSON ------------------------------------------------------------------------- */
 
 struct json_deleter {
-	void operator()(struct json_object *object) const
-	{
-		json_object_put(object);
-	}
+	void operator()(struct json_object *object) const { json_object_put(object); }
 };
 using json = std::unique_ptr<struct json_object, json_deleter>;
 

@@ -25,10 +25,7 @@ public:
 	Behind(const Behind &) = delete;
 	Behind &operator=(const Behind &) = delete;
 
-	void *get() const
-	{
-		return page_ == MAP_FAILED ? nullptr : page_;
-	}
+	void *get() const { return page_ == MAP_FAILED ? nullptr : page_; }
 
 private:
 	void *page_;

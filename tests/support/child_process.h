@@ -45,10 +45,7 @@ public:
 	child_process(const child_process &) = delete;
 	child_process &operator=(const child_process &) = delete;
 
-	pid_t pid() const
-	{
-		return pid_;
-	}
+	pid_t pid() const { return pid_; }
 
 	/* One line of what it prints, without the newline. */
 	std::string line()
@@ -61,15 +58,9 @@ public:
 		return text;
 	}
 
-	std::string rest_of_output()
-	{
-		return read_all(out_);
-	}
+	std::string rest_of_output() { return read_all(out_); }
 
-	std::string errors()
-	{
-		return read_all(err_);
-	}
+	std::string errors() { return read_all(err_); }
 
 	void write_line(const std::string &text)
 	{

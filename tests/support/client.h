@@ -19,10 +19,7 @@ public:
 		setenv("SLAB_TOOLS", "off", 1);
 	}
 
-	~runtime_dir()
-	{
-		unsetenv("SLAB_RUNTIME_DIR");
-	}
+	~runtime_dir() { unsetenv("SLAB_RUNTIME_DIR"); }
 
 	runtime_dir(const runtime_dir &) = delete;
 	runtime_dir &operator=(const runtime_dir &) = delete;
@@ -32,10 +29,7 @@ public:
 		return path() + "/slab/" + std::to_string(pid) + ".sock";
 	}
 
-	const std::string &path() const
-	{
-		return folder_.path;
-	}
+	const std::string &path() const { return folder_.path; }
 
 private:
 	const folder folder_;
@@ -56,18 +50,12 @@ public:
 				     sizeof(address)) == 0;
 	}
 
-	~client()
-	{
-		close(fd_);
-	}
+	~client() { close(fd_); }
 
 	client(const client &) = delete;
 	client &operator=(const client &) = delete;
 
-	bool connected() const
-	{
-		return connected_;
-	}
+	bool connected() const { return connected_; }
 
 	void send(const std::string &text)
 	{
@@ -75,10 +63,7 @@ public:
 		(void)::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
 	}
 
-	void end_requests()
-	{
-		shutdown(fd_, SHUT_WR);
-	}
+	void end_requests() { shutdown(fd_, SHUT_WR); }
 
 	/* This number of bytes, or what comes until the server closes. */
 	std::string receive(std::size_t size)
@@ -172,10 +157,7 @@ public:
 		close(ready[0]);
 	}
 
-	~impostor()
-	{
-		end();
-	}
+	~impostor() { end(); }
 
 	impostor(const impostor &) = delete;
 	impostor &operator=(const impostor &) = delete;
@@ -189,10 +171,7 @@ public:
 		pid_ = -1;
 	}
 
-	pid_t pid() const
-	{
-		return pid_;
-	}
+	pid_t pid() const { return pid_; }
 
 private:
 	pid_t pid_ = -1;

@@ -32,15 +32,9 @@ public:
 	}
 
 	/* As it is called here. */
-	pid_t pid() const
-	{
-		return pid_;
-	}
+	pid_t pid() const { return pid_; }
 
-	std::string number() const
-	{
-		return std::to_string(pid_);
-	}
+	std::string number() const { return std::to_string(pid_); }
 
 private:
 	static std::vector<std::string> words(const std::string &runtime_dir,

@@ -57,15 +57,9 @@ public:
 	keeps_affinity &operator=(const keeps_affinity &) = delete;
 
 protected:
-	keeps_affinity()
-	{
-		(void)sched_getaffinity(0, sizeof(before_), &before_);
-	}
+	keeps_affinity() { (void)sched_getaffinity(0, sizeof(before_), &before_); }
 
-	~keeps_affinity()
-	{
-		(void)sched_setaffinity(0, sizeof(before_), &before_);
-	}
+	~keeps_affinity() { (void)sched_setaffinity(0, sizeof(before_), &before_); }
 
 private:
 	cpu_set_t before_;
@@ -76,20 +70,14 @@ private:
 class on_one_cpu : keeps_affinity
 {
 public:
-	on_one_cpu()
-	{
-		pin(0);
-	}
+	on_one_cpu() { pin(0); }
 };
 
 /* Lets the caller use all CPUs of the process while this object lives. */
 class on_all_cpus : keeps_affinity
 {
 public:
-	on_all_cpus()
-	{
-		unpin();
-	}
+	on_all_cpus() { unpin(); }
 };
 
 /*

@@ -80,10 +80,7 @@ public:
 		EXPECT_EQ(slab_cache_debug(cache_, flags), 0);
 	}
 
-	~flagged()
-	{
-		EXPECT_EQ(slab_cache_debug(cache_, 0), 0);
-	}
+	~flagged() { EXPECT_EQ(slab_cache_debug(cache_, 0), 0); }
 
 	flagged(const flagged &) = delete;
 	flagged &operator=(const flagged &) = delete;

@@ -26,15 +26,9 @@ public:
 	entry_table(const entry_table &) = delete;
 	entry_table &operator=(const entry_table &) = delete;
 
-	const test_cache &cache() const
-	{
-		return *cache_;
-	}
+	const test_cache &cache() const { return *cache_; }
 
-	std::size_t keys() const
-	{
-		return slots_.size();
-	}
+	std::size_t keys() const { return slots_.size(); }
 
 	/* false: it is there already. */
 	bool insert(std::size_t key)
@@ -97,10 +91,7 @@ public:
 	}
 
 	/* For readers without locks, and for comparisons. */
-	entry *at(std::size_t key) const
-	{
-		return slots_[key].load(std::memory_order_acquire);
-	}
+	entry *at(std::size_t key) const { return slots_[key].load(std::memory_order_acquire); }
 
 	bool is_whole(const entry *seen, std::size_t key) const
 	{
@@ -109,15 +100,9 @@ public:
 	}
 
 	/* At the end of a reader's section. */
-	void end_section()
-	{
-		sections_.fetch_add(1, std::memory_order_release);
-	}
+	void end_section() { sections_.fetch_add(1, std::memory_order_release); }
 
-	void verify(const entry *seen, std::size_t key)
-	{
-		damaged += !is_whole(seen, key);
-	}
+	void verify(const entry *seen, std::size_t key) { damaged += !is_whole(seen, key); }
 
 	std::vector<entry *> places() const
 	{
@@ -155,17 +140,11 @@ protected:
 		EXPECT_EQ(slab_cache_validate(*cache_), 0);
 	}
 
-	std::mutex &lock_of(std::size_t key)
-	{
-		return locks_[key % locks_.size()];
-	}
+	std::mutex &lock_of(std::size_t key) { return locks_[key % locks_.size()]; }
 
 	/* ThreadSanitizer does not see grace periods: what a reader did within its section
 	 * happens before memory is written again. */
-	void see_readers() const
-	{
-		static_cast<void>(sections_.load(std::memory_order_acquire));
-	}
+	void see_readers() const { static_cast<void>(sections_.load(std::memory_order_acquire)); }
 
 	std::atomic<unsigned> sections_{0};
 	std::vector<std::atomic<entry *>> slots_;

@@ -56,23 +56,14 @@ public:
 		aligned_ = start_ + (-reinterpret_cast<std::uintptr_t>(start_) & (align - 1));
 	}
 
-	~closed_memory()
-	{
-		munmap(start_, bytes_);
-	}
+	~closed_memory() { munmap(start_, bytes_); }
 
 	closed_memory(const closed_memory &) = delete;
 	closed_memory &operator=(const closed_memory &) = delete;
 
-	char *get() const
-	{
-		return aligned_;
-	}
+	char *get() const { return aligned_; }
 
-	void open()
-	{
-		mprotect(start_, bytes_, PROT_READ | PROT_WRITE);
-	}
+	void open() { mprotect(start_, bytes_, PROT_READ | PROT_WRITE); }
 
 private:
 	std::size_t bytes_;

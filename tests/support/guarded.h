@@ -46,15 +46,9 @@ inline bool at_left_end(const void *obj)
 class GuardTest : public testing::Test
 {
 protected:
-	GuardTest() : cache_(object_size)
-	{
-		sample_every(cache_, 1);
-	}
+	GuardTest() : cache_(object_size) { sample_every(cache_, 1); }
 
-	~GuardTest() override
-	{
-		sample_every(cache_, 0);
-	}
+	~GuardTest() override { sample_every(cache_, 0); }
 
 	/* The compiler would warn of what comes after, so it does not get to see it. */
 	void free(void *obj)

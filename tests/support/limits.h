@@ -54,10 +54,7 @@ public:
 		slab_set_limit(bytes);
 	}
 
-	~process_limit()
-	{
-		slab_set_limit(0);
-	}
+	~process_limit() { slab_set_limit(0); }
 
 	process_limit(const process_limit &) = delete;
 	process_limit &operator=(const process_limit &) = delete;
@@ -74,10 +71,7 @@ public:
 		EXPECT_EQ(slab_set_fail(spec.c_str()), 0) << spec;
 	}
 
-	~failing()
-	{
-		slab_set_fail(nullptr);
-	}
+	~failing() { slab_set_fail(nullptr); }
 
 	failing(const failing &) = delete;
 	failing &operator=(const failing &) = delete;

@@ -37,10 +37,7 @@ public:
 		one_order(*cache_);
 	}
 
-	~directory()
-	{
-		expect_whole();
-	}
+	~directory() { expect_whole(); }
 
 	directory(const directory &) = delete;
 	directory &operator=(const directory &) = delete;
@@ -59,10 +56,7 @@ public:
 		return left;
 	}
 
-	std::uint64_t slabs() const
-	{
-		return stats_of(*cache_).slabs;
-	}
+	std::uint64_t slabs() const { return stats_of(*cache_).slabs; }
 
 	/* The fewest slabs that n entries fit into. */
 	std::uint64_t dense(std::size_t n) const

@@ -14,10 +14,7 @@ public:
 		rcu_fork_wait(cache);
 	}
 
-	~no_collection()
-	{
-		rcu_fork_unlock();
-	}
+	~no_collection() { rcu_fork_unlock(); }
 
 	no_collection(const no_collection &) = delete;
 	no_collection &operator=(const no_collection &) = delete;

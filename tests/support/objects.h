@@ -107,23 +107,14 @@ public:
 		EXPECT_NE(cache_, nullptr) << name_ << ": errno " << errno;
 	}
 
-	~test_cache()
-	{
-		EXPECT_EQ(destroy(), 0) << name_;
-	}
+	~test_cache() { EXPECT_EQ(destroy(), 0) << name_; }
 
 	test_cache(const test_cache &) = delete;
 	test_cache &operator=(const test_cache &) = delete;
 
-	operator struct slab_cache *() const
-	{
-		return cache_;
-	}
+	operator struct slab_cache *() const { return cache_; }
 
-	const std::string &name() const
-	{
-		return name_;
-	}
+	const std::string &name() const { return name_; }
 
 	/* Destroy the cache within the test; it stays when that fails. */
 	int destroy()

@@ -54,10 +54,7 @@ public:
 		return true;
 	}
 
-	std::size_t size() const
-	{
-		return places_.size();
-	}
+	std::size_t size() const { return places_.size(); }
 
 private:
 	enum state : int { EMPTY, FULL, BUSY };
@@ -86,20 +83,11 @@ public:
 			caches_.push_back(std::make_unique<test_cache>(size));
 	}
 
-	struct slab_cache *cache(std::size_t kind) const
-	{
-		return *caches_[kind];
-	}
+	struct slab_cache *cache(std::size_t kind) const { return *caches_[kind]; }
 
-	std::size_t kinds() const
-	{
-		return caches_.size();
-	}
+	std::size_t kinds() const { return caches_.size(); }
 
-	exchange_board &board()
-	{
-		return board_;
-	}
+	exchange_board &board() { return board_; }
 
 	owned_object adopt(void *obj, std::size_t kind)
 	{
@@ -124,15 +112,9 @@ public:
 		slab_free(cache(object.kind), object.obj);
 	}
 
-	bool healthy() const
-	{
-		return damaged_ == 0 && failed_ == 0;
-	}
+	bool healthy() const { return damaged_ == 0 && failed_ == 0; }
 
-	void allocation_failed()
-	{
-		failed_++;
-	}
+	void allocation_failed() { failed_++; }
 
 	/* One thread allocates what another one frees: object number n of each. */
 	void produce(std::size_t &n)

@@ -23,26 +23,14 @@ public:
 		EXPECT_TRUE(!debug || object == debug_object_at(slab, index));
 	}
 
-	struct debug_object *record() const
-	{
-		return debug_record(slab, index);
-	}
+	struct debug_object *record() const { return debug_record(slab, index); }
 
-	struct slab_cache *cache() const
-	{
-		return slab_user(slab);
-	}
+	struct slab_cache *cache() const { return slab_user(slab); }
 
 	/* The first byte behind the slab's last object, and the slab's end. */
-	char *rest() const
-	{
-		return base + slab->objects * size;
-	}
+	char *rest() const { return base + slab->objects * size; }
 
-	char *slab_end() const
-	{
-		return base + bytes;
-	}
+	char *slab_end() const { return base + bytes; }
 
 	/* A report about this object, as it is every time: addresses are distances
 	 * from it, and names, places and times are one character each. */

@@ -18,10 +18,7 @@ inline bool is_profiled(const void *obj)
 struct samples {
 	std::uint64_t allocated = 0, freed = 0;
 
-	std::uint64_t inuse() const
-	{
-		return allocated - freed;
-	}
+	std::uint64_t inuse() const { return allocated - freed; }
 };
 
 inline samples samples_of(std::size_t size, std::size_t period)
@@ -55,13 +52,7 @@ inline void expect_likely(std::uint64_t sampled, std::uint64_t n, double chance)
 class ProfileTest : public testing::Test
 {
 protected:
-	~ProfileTest() override
-	{
-		EXPECT_EQ(slab_set_profile(0), 0);
-	}
+	~ProfileTest() override { EXPECT_EQ(slab_set_profile(0), 0); }
 
-	static void profile_every(std::size_t period)
-	{
-		EXPECT_EQ(slab_set_profile(period), 0);
-	}
+	static void profile_every(std::size_t period) { EXPECT_EQ(slab_set_profile(period), 0); }
 };

@@ -36,15 +36,9 @@ struct caught_report {
 class report_capture
 {
 public:
-	report_capture()
-	{
-		slab_set_report_handler(append, this);
-	}
+	report_capture() { slab_set_report_handler(append, this); }
 
-	~report_capture()
-	{
-		slab_set_report_handler(nullptr, nullptr);
-	}
+	~report_capture() { slab_set_report_handler(nullptr, nullptr); }
 
 	report_capture(const report_capture &) = delete;
 	report_capture &operator=(const report_capture &) = delete;
@@ -66,10 +60,7 @@ public:
 		return text;
 	}
 
-	unsigned count() const
-	{
-		return static_cast<unsigned>(all().size());
-	}
+	unsigned count() const { return static_cast<unsigned>(all().size()); }
 
 	bool contains(const std::string &words) const
 	{
@@ -77,26 +68,14 @@ public:
 	}
 
 	/* SLUB's tests count errors as both together. */
-	unsigned bugs() const
-	{
-		return lines_with(text(), "BUG ");
-	}
+	unsigned bugs() const { return lines_with(text(), "BUG "); }
 
-	unsigned fixes() const
-	{
-		return lines_with(text(), "FIX ");
-	}
+	unsigned fixes() const { return lines_with(text(), "FIX "); }
 
 	/* Number i, and the latest: they throw when there is none. */
-	caught_report report(std::size_t i) const
-	{
-		return all().at(i);
-	}
+	caught_report report(std::size_t i) const { return all().at(i); }
 
-	caught_report last() const
-	{
-		return all().at(all().size() - 1);
-	}
+	caught_report last() const { return all().at(all().size() - 1); }
 
 	/* What the reports are about, in their order. */
 	std::vector<enum slab_problem> problems() const

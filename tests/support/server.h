@@ -47,15 +47,9 @@ public:
 	}
 
 	/* What slab_control_fd() returned. */
-	int control_fd() const
-	{
-		return std::atoi(ready_.c_str() + 6);
-	}
+	int control_fd() const { return std::atoi(ready_.c_str() + 6); }
 
-	const std::string &child_line() const
-	{
-		return child_line_;
-	}
+	const std::string &child_line() const { return child_line_; }
 
 private:
 	std::string ready_, child_line_;

@@ -129,15 +129,9 @@ protected:
 		unpin();
 	}
 
-	static struct slab *slab(const void *obj)
-	{
-		return slab_of(obj);
-	}
+	static struct slab *slab(const void *obj) { return slab_of(obj); }
 
-	unsigned per_slab() const
-	{
-		return cache_->large.objects;
-	}
+	unsigned per_slab() const { return cache_->large.objects; }
 
 	/* Up to n objects, in the order in which an array would hand them out. */
 	std::vector<void *> take(unsigned n, unsigned where = take_anywhere,
@@ -190,10 +184,7 @@ protected:
 	}
 
 	/* All of these are good objects in use. */
-	void put_well(const std::vector<void *> &objs)
-	{
-		EXPECT_EQ(put(objs).n, 0u);
-	}
+	void put_well(const std::vector<void *> &objs) { EXPECT_EQ(put(objs).n, 0u); }
 
 	test_cache owner_;
 	struct slab_cache *cache_;

@@ -44,10 +44,7 @@ private:
 		EXPECT_EQ(mprotect(room, guard, PROT_NONE), 0);
 		start = room + guard;
 	}
-	~painted_stack()
-	{
-		munmap(start - guard, guard + bytes);
-	}
+	~painted_stack() { munmap(start - guard, guard + bytes); }
 
 	/* The frames of this class are above `top`, and those of the call below. */
 	__attribute__((noinline)) void measure()

@@ -17,10 +17,7 @@ namespace
 class ChangingProcessTest : public testing::Test
 {
 protected:
-	~ChangingProcessTest() override
-	{
-		fail_capture(nullptr, 0);
-	}
+	~ChangingProcessTest() override { fail_capture(nullptr, 0); }
 
 	static struct process choose(pid_t pid)
 	{

@@ -105,10 +105,7 @@ public:
 			  static_cast<ssize_t>(list.size()));
 		EXPECT_EQ(ftruncate(fd, static_cast<off_t>(4 * mib + forged.note_bytes)), 0);
 	}
-	~forged_file()
-	{
-		close(fd);
-	}
+	~forged_file() { close(fd); }
 	forged_file(const forged_file &) = delete;
 	forged_file &operator=(const forged_file &) = delete;
 

@@ -64,10 +64,7 @@ protected:
 		}
 	}
 
-	~PiecesTest() override
-	{
-		memory_close(memory);
-	}
+	~PiecesTest() override { memory_close(memory); }
 
 	/* Pieces as they are picked out of all that there is. */
 	std::string picked(std::size_t size, std::size_t stride, std::size_t count)

@@ -29,10 +29,7 @@ public:
 		EXPECT_TRUE(WIFSTOPPED(status));
 	}
 
-	~stopped()
-	{
-		kill(pid_, SIGCONT);
-	}
+	~stopped() { kill(pid_, SIGCONT); }
 
 	stopped(const stopped &) = delete;
 	stopped &operator=(const stopped &) = delete;
@@ -50,10 +47,7 @@ public:
 		setenv(name, value.c_str(), 1);
 	}
 
-	~variable()
-	{
-		unsetenv(name_);
-	}
+	~variable() { unsetenv(name_); }
 
 	variable(const variable &) = delete;
 	variable &operator=(const variable &) = delete;
@@ -65,10 +59,7 @@ private:
 class ProcessMemoryTest : public testing::Test
 {
 protected:
-	~ProcessMemoryTest() override
-	{
-		fail_capture(nullptr, 0);
-	}
+	~ProcessMemoryTest() override { fail_capture(nullptr, 0); }
 
 	static std::string name(const child_process &process,
 				const std::string &command = "silent_server")

@@ -57,10 +57,7 @@ public:
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
 
-	pid_t pid() const
-	{
-		return pid_;
-	}
+	pid_t pid() const { return pid_; }
 
 private:
 	static int listen_at(const std::string &path, void (*become)())

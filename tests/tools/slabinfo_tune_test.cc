@@ -10,10 +10,7 @@ class SlabinfoTuneTest : public testing::Test
 {
 protected:
 	/* As messages name the process. */
-	std::string name() const
-	{
-		return std::to_string(process.pid()) + " (control_server)";
-	}
+	std::string name() const { return std::to_string(process.pid()) + " (control_server)"; }
 
 	runtime_dir dir;
 	server process;

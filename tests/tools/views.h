@@ -37,10 +37,7 @@ public:
 	{
 	}
 
-	pid_t pid() const
-	{
-		return process_.pid();
-	}
+	pid_t pid() const { return process_.pid(); }
 
 	/* The requests since the last call, without "stats" and "ping". */
 	std::vector<std::string> requests()

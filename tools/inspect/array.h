@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays that grow. */
-#ifndef TOOLS_INSPECT_ARRAY_H
-#define TOOLS_INSPECT_ARRAY_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -20,5 +19,3 @@ static inline void *array_with_room(void *array, size_t count, size_t *room, siz
 		*room = larger;
 	return array;
 }
-
-#endif /* TOOLS_INSPECT_ARRAY_H */

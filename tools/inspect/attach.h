@@ -4,8 +4,7 @@
  * those of the control protocol (docs/control.md), whether the socket answers or the memory is
  * read.
  */
-#ifndef INSPECT_ATTACH_H
-#define INSPECT_ATTACH_H
+#pragma once
 
 #include "fail.h"
 #include "proc.h"
@@ -89,5 +88,3 @@ struct json_object *attach_query(struct process *process, const char *request, c
  * message by fail(). */
 struct snapshot;
 bool attach_stand_still(struct process *process, struct snapshot *snapshot);
-
-#endif /* INSPECT_ATTACH_H */

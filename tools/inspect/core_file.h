@@ -2,8 +2,7 @@
 /*
  * A core file: the memory of a process that is in it, and what its notes say about the process.
  */
-#ifndef INSPECT_CORE_FILE_H
-#define INSPECT_CORE_FILE_H
+#pragma once
 
 #include "elf_image.h"
 
@@ -69,5 +68,3 @@ uint64_t core_file_gap(const struct core_file *core, uint64_t address, uint64_t 
 
 /* core_read_at: pread() of all `size` bytes. Returns 0 or -EFAULT. */
 int core_read_at(int fd, uint64_t at, size_t size, void *to);
-
-#endif /* INSPECT_CORE_FILE_H */

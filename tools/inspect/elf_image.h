@@ -3,8 +3,7 @@
  * ELF headers, segments and notes. libelf reads files. It cannot read an image in the memory of a
  * process in pieces, so this code reads images. Every value of both is checked before it is used.
  */
-#ifndef INSPECT_ELF_IMAGE_H
-#define INSPECT_ELF_IMAGE_H
+#pragma once
 
 #include <gelf.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ struct build_id build_id_of_file(int fd);
 
 /* build_ids_differ: both exist and are not equal. */
 bool build_ids_differ(const struct build_id *a, const struct build_id *b);
-
-#endif /* INSPECT_ELF_IMAGE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Exit statuses and error messages of the tools. */
-#ifndef INSPECT_FAIL_H
-#define INSPECT_FAIL_H
+#pragma once
 
 /* Exit statuses, as documented in slabinfo(1). */
 enum exit_status {
@@ -23,5 +22,3 @@ void fail_name(const char *name);
 /* fail_capture: until it is called with NULL, fail() stores its last message in text[size]
  * instead of writing it to stderr: for programs that draw on the screen. */
 void fail_capture(char *text, unsigned size);
-
-#endif /* INSPECT_FAIL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding processes, for attach.c. */
-#ifndef INSPECT_FIND_H
-#define INSPECT_FIND_H
+#pragma once
 
 #include "attach.h"
 
@@ -18,5 +17,3 @@ void find_listener(struct process *process, pid_t pid);
 
 /* find_sort: sort the list by pid. */
 void find_sort(struct process_list *list);
-
-#endif /* INSPECT_FIND_H */

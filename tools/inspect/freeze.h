@@ -3,8 +3,7 @@
  * Stopping all threads of a process for a moment, with ptrace(2), and their registers. The process gets
  * no signal. If the tool dies meanwhile, the kernel lets the process go on.
  */
-#ifndef INSPECT_FREEZE_H
-#define INSPECT_FREEZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ pid_t freeze_tracer(pid_t pid);
 
 /* Microseconds of the monotonic clock. */
 uint64_t freeze_now(void);
-
-#endif /* INSPECT_FREEZE_H */

@@ -3,8 +3,7 @@
  * The words that a process has given to the kernel, and gets back later: a pointer may be nowhere else
  * meanwhile.
  */
-#ifndef INSPECT_KERNEL_WORDS_H
-#define INSPECT_KERNEL_WORDS_H
+#pragma once
 
 #include "freeze.h"
 
@@ -22,5 +21,3 @@ struct kernel_words {
 int kernel_words_find(struct kernel_words *words, pid_t pid);
 int kernel_words_read(struct kernel_words *words, const struct frozen *frozen);
 void kernel_words_free(struct kernel_words *words);
-
-#endif /* INSPECT_KERNEL_WORDS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control socket of a process that sees other files than this one, as the kernel knows it. */
-#ifndef INSPECT_LISTENING_H
-#define INSPECT_LISTENING_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@
 /* listening_path: where the process listens, "/proc/PID/root/run/slab/7.sock" for peer_connect(). false: it
  * does not listen on a socket with its number, or this user may not know. */
 bool listening_path(pid_t pid, char path[PATH_MAX]);
-
-#endif /* INSPECT_LISTENING_H */

@@ -3,8 +3,7 @@
  * Reading the memory of a live process, without its help, or of a core file. libslab's note leads
  * to its root in both cases (<slab/inspect.h>).
  */
-#ifndef INSPECT_MEMORY_H
-#define INSPECT_MEMORY_H
+#pragma once
 
 #include <slab/inspect.h>
 #include <stdbool.h>
@@ -114,5 +113,3 @@ struct memory *memory_open_snapshot(pid_t pid, struct snapshot *snapshot);
  * caches with a libslab of a known layout? Cheap enough to call for all processes. */
 struct memory *memory_look(pid_t pid);
 bool memory_uses_libslab(pid_t pid);
-
-#endif /* INSPECT_MEMORY_H */

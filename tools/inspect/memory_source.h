@@ -3,8 +3,7 @@
  * The interface between memory.c and the sources of memory (memory_process.c, memory_socket.c,
  * memory_core.c, memory_snapshot.c): the mapped files, and functions that read.
  */
-#ifndef INSPECT_MEMORY_SOURCE_H
-#define INSPECT_MEMORY_SOURCE_H
+#pragma once
 
 #include "elf_image.h"
 #include "memory.h"
@@ -77,5 +76,3 @@ int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t strid
  * roots can be read by this build, and memory_query() reports why.
  */
 int memory_find_root(struct memory *memory);
-
-#endif /* INSPECT_MEMORY_SOURCE_H */

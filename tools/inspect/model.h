@@ -3,8 +3,7 @@
  * The statistics of a process's caches as C structures, made from its JSON answer. Numbers that an
  * older library does not send are zero.
  */
-#ifndef INSPECT_MODEL_H
-#define INSPECT_MODEL_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ uint64_t cache_cpu_slabs(const struct cache *cache);
 
 /* percent: `part` in per cent of `whole`; 0 if `whole` is 0. */
 uint64_t percent(uint64_t part, uint64_t whole);
-
-#endif /* INSPECT_MODEL_H */

@@ -8,8 +8,7 @@
  * "other". That cache has no counters: it does not always consist of the same caches, and a sum of
  * their counters would look like a rate that no cache had.
  */
-#ifndef INSPECT_OPENMETRICS_H
-#define INSPECT_OPENMETRICS_H
+#pragma once
 
 #include "attach.h"
 #include "model.h"
@@ -98,5 +97,3 @@ void openmetrics_number(FILE *out, enum exposition exposition, const struct fami
 
 /* openmetrics_end: write the end marker, if the format has one: the text is complete. */
 void openmetrics_end(FILE *out, enum exposition exposition);
-
-#endif /* INSPECT_OPENMETRICS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing a file so that it is either complete or not there. */
-#ifndef INSPECT_OUTPUT_H
-#define INSPECT_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
  * one is complete. false after an error message by fail().
  */
 bool output_write(const char *path, const char *text, size_t size);
-
-#endif /* INSPECT_OUTPUT_H */

@@ -3,8 +3,7 @@
  * The process that listens on a socket. A user who may write to the directory can give a socket any
  * name, so the name does not prove which process it is; the kernel knows.
  */
-#ifndef INSPECT_PEER_H
-#define INSPECT_PEER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ pid_t peer_pid(int fd, pid_t named);
 
 /* peer_open: peer_connect() to this process; EPERM: another one listens. */
 int peer_open(const char *path, pid_t pid, int seconds);
-
-#endif /* INSPECT_PEER_H */

@@ -4,8 +4,7 @@
  * that a terminal executes: control characters, including U+0080 to U+009F, and invalid
  * UTF-8, which a terminal may decode as one of them.
  */
-#ifndef INSPECT_PRINTABLE_H
-#define INSPECT_PRINTABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ size_t utf8_length(const char *text);
  * replace each byte of these by a '?'. */
 bool is_printable(const char *text);
 void make_printable(char *text);
-
-#endif /* INSPECT_PRINTABLE_H */

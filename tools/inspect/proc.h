@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc says about a process. */
-#ifndef INSPECT_PROC_H
-#define INSPECT_PROC_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ bool proc_has_variable(pid_t pid, const char *name, const char *value);
 
 /* proc_each: call fn for every process. */
 void proc_each(void (*fn)(pid_t pid, void *arg), void *arg);
-
-#endif /* INSPECT_PROC_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a query (query.c). */
-#ifndef INSPECT_QUERY_H
-#define INSPECT_QUERY_H
+#pragma once
 
 #include "attach.h"
 
@@ -26,5 +25,3 @@ struct json_object *query_socket(struct process *process, const char *request, i
 /* query_answers: does the process answer at once? An error message says why not. */
 bool query_answers(struct process *process);
 void query_report_silent(const struct process *process);
-
-#endif /* INSPECT_QUERY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a process's memory a copy has to have, from /proc/PID/maps. */
-#ifndef INSPECT_SNAPSHOT_MAPS_H
-#define INSPECT_SNAPSHOT_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void snapshot_maps_free(struct snapshot_maps *maps);
 
 /* snapshot_maps_find: the range that contains an address, or NULL. */
 const struct snapshot_range *snapshot_maps_find(const struct snapshot_maps *maps, uint64_t address);
-
-#endif /* INSPECT_SNAPSHOT_MAPS_H */

@@ -6,8 +6,7 @@
  * A picture is drawn in memory, because its height is known only at the end, and is then
  * written at once.
  */
-#ifndef INSPECT_SVG_H
-#define INSPECT_SVG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void svg_fit(char *text, double width, double size);
 
 /* A box with round corners behind a part of the picture. */
 void svg_panel(struct svg *svg, double x, double y, double width, double height);
-
-#endif /* INSPECT_SVG_H */

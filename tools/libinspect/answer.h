@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers to the requests that only read a process, as JSON (docs/answers.md). */
-#ifndef LIBINSPECT_ANSWER_H
-#define LIBINSPECT_ANSWER_H
+#pragma once
 
 #include <slab/inspect.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int inspect_put_waste(struct inspection *in, const char *rest, struct slab_json 
 void inspect_put_stack(struct slab_json *json, const void *const *frame, unsigned frames);
 /* Answer the request "profile". */
 int inspect_put_profile(struct inspection *in, const char *rest, struct slab_json *json);
-
-#endif /* LIBINSPECT_ANSWER_H */

@@ -3,8 +3,7 @@
  * Free objects that lie beside their slabs: in the arrays of CPUs, in magazines, in the arrays of
  * objects that wait for a grace period, and in reserves. To their slabs they are in use.
  */
-#ifndef LIBINSPECT_HELD_H
-#define LIBINSPECT_HELD_H
+#pragma once
 
 #include "process.h"
 
@@ -33,5 +32,3 @@ void inspect_held_free(struct held_list *list);
 
 /* inspect_held_from: the number of the first one at or behind an address. */
 size_t inspect_held_from(const struct held_list *list, uint64_t address);
-
-#endif /* LIBINSPECT_HELD_H */

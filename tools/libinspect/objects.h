@@ -3,8 +3,7 @@
  * The objects of slabs and their states, from the map of a slab, the records of a debug slab, and
  * the lists of objects that lie beside their slabs (held.h).
  */
-#ifndef LIBINSPECT_OBJECTS_H
-#define LIBINSPECT_OBJECTS_H
+#pragma once
 
 #include "held.h"
 #include "process.h"
@@ -40,5 +39,3 @@ int inspect_each_objects(struct inspection *in,
 			 void (*fn)(struct inspection *in, struct inspect_cache *cache,
 				    const struct inspect_objects *seen, void *arg),
 			 void *arg, size_t *ret_strays);
-
-#endif /* LIBINSPECT_OBJECTS_H */

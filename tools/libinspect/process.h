@@ -6,8 +6,7 @@
  * counts bound every loop, pointers are only passed to the reader, and inconsistent data is left
  * out. Descriptors are read segment by segment, several at a time, in one scan for all caches.
  */
-#ifndef LIBINSPECT_PROCESS_H
-#define LIBINSPECT_PROCESS_H
+#pragma once
 
 #include <slab/inspect.h>
 #include <slab/stats.h>
@@ -137,5 +136,3 @@ unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **fr
  * -EFAULT. */
 int inspect_profile(struct inspection *in, struct profile *seen,
 		    void (*fn)(const struct profile_site *site, void *arg), void *arg);
-
-#endif /* LIBINSPECT_PROCESS_H */

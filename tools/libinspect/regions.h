@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory that libslab has in a process: where its segments, descriptors, arrays and stacks lie, and
  * the large allocations. */
-#ifndef LIBINSPECT_REGIONS_H
-#define LIBINSPECT_REGIONS_H
+#pragma once
 
 #include "process.h"
 
@@ -23,5 +22,3 @@ int inspect_each_region(struct inspection *in, see_region *fn, void *arg);
  * inspect_each_listed_segment: the same, without large allocations that are mappings of their own. */
 int inspect_each_segment(struct inspection *in, see_region *fn, void *arg);
 int inspect_each_listed_segment(struct inspection *in, see_region *fn, void *arg);
-
-#endif /* LIBINSPECT_REGIONS_H */

@@ -7,8 +7,7 @@
  * A thread may have stopped in the middle of a change. What it was changing is under a lock that it
  * holds; that is left out and counted.
  */
-#ifndef LIBINSPECT_VERIFY_H
-#define LIBINSPECT_VERIFY_H
+#pragma once
 
 #include "debug/bug_info.h"
 #include "process.h"
@@ -33,5 +32,3 @@ int inspect_verify_large(struct inspection *in, see_problem *fn, void *arg,
 
 /* inspect_describe_track: track_describe() for a track of the process. `in` is a struct inspection. */
 void inspect_describe_track(void *in, const struct track *track, struct slab_track *to);
-
-#endif /* LIBINSPECT_VERIFY_H */

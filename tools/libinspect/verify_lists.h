@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Validation of the lists that slabs are on: those of shards, and those of debug slabs. */
-#ifndef LIBINSPECT_VERIFY_LISTS_H
-#define LIBINSPECT_VERIFY_LISTS_H
+#pragma once
 
 #include "process.h"
 #include "verify.h"
@@ -31,5 +30,3 @@ int verify_lists_end(struct verify_lists *lists, see_problem *fn, void *arg);
 
 /* Is the slab under a lock that a thread holds? */
 bool verify_is_locked(const struct verify_lists *lists, const struct inspect_slab *slab);
-
-#endif /* LIBINSPECT_VERIFY_LISTS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Detection of loops in lists that are read from another process's memory. */
-#ifndef LIBINSPECT_WALK_H
-#define LIBINSPECT_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ static inline bool goes_round(struct walk *walk, uint64_t address)
 	}
 	return false;
 }
-
-#endif /* LIBINSPECT_WALK_H */

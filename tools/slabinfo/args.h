@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line as one structure. */
-#ifndef SLABINFO_ARGS_H
-#define SLABINFO_ARGS_H
+#pragma once
 
 #include "attach.h"
 
@@ -101,5 +100,3 @@ int args_parse(struct options *options, int argc, char **argv);
 #define HINT_WORD 32
 #define HINT_TEXT (HINT_WORD + 80)
 const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT]);
-
-#endif /* SLABINFO_ARGS_H */

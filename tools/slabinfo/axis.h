@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Axes with round numbers on them. */
-#ifndef SLABINFO_AXIS_H
-#define SLABINFO_AXIS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ uint64_t axis_first_time(uint64_t ms, uint64_t step_ms);
 
 /* axis_time: local time, as exact as the step needs; with a date from days on. */
 const char *axis_time(char text[AXIS_TEXT], uint64_t ms, uint64_t step_ms);
-
-#endif /* SLABINFO_AXIS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Differences between two files that --json wrote. */
-#ifndef SLABINFO_DIFF_H
-#define SLABINFO_DIFF_H
+#pragma once
 
 #include "args.h"
 #include "model.h"
@@ -58,5 +57,3 @@ const char *change_name(const struct change *change);
 /* The changes for people, and for programs. */
 void diff_print(const struct options *options, const struct diff *diff);
 void diff_print_json(const struct diff *diff);
-
-#endif /* SLABINFO_DIFF_H */

@@ -3,8 +3,7 @@
  * The heap profile of a process, from its answer to "profile": estimates for each call site, and
  * the places in the program that the stacks lead through.
  */
-#ifndef SLABINFO_HEAP_H
-#define SLABINFO_HEAP_H
+#pragma once
 
 #include "args.h"
 #include "attach.h"
@@ -69,5 +68,3 @@ void heap_free(struct heap *heap);
 /* heap_place_text: a name for a place: the function, or the file and the offset in it. */
 #define HEAP_TEXT 256
 const char *heap_place_text(const struct heap_place *place, char text[HEAP_TEXT]);
-
-#endif /* SLABINFO_HEAP_H */

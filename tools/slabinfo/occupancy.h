@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The slabs of a cache, from the answer to "slabs". */
-#ifndef SLABINFO_OCCUPANCY_H
-#define SLABINFO_OCCUPANCY_H
+#pragma once
 
 #include "attach.h"
 #include "model.h"
@@ -48,5 +47,3 @@ size_t occupancy_group(const struct occupancy *occupancy, size_t first);
 
 /* occupancy_merge: join `neighbours` slabs of a group to one. */
 void occupancy_merge(struct occupancy *occupancy, unsigned neighbours);
-
-#endif /* SLABINFO_OCCUPANCY_H */

@@ -3,8 +3,7 @@
  * Tables of options: their names, the view that each selects, and the options that may be
  * combined with that view. args.c parses the command line with them.
  */
-#ifndef SLABINFO_OPTIONS_H
-#define SLABINFO_OPTIONS_H
+#pragma once
 
 #include "args.h"
 
@@ -68,5 +67,3 @@ const struct view_option *view_of_option(int option);
 
 /* view_rules: the rules of a view. */
 const struct view_option *view_rules(enum view view);
-
-#endif /* SLABINFO_OPTIONS_H */

@@ -3,8 +3,7 @@
  * Writing protocol buffers: fields with numbers, and messages in messages
  * (protobuf.dev/programming-guides/encoding).
  */
-#ifndef SLABINFO_PROTOBUF_H
-#define SLABINFO_PROTOBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void protobuf_numbers(struct protobuf *message, unsigned field, const uint64_t *
 void protobuf_text(struct protobuf *message, unsigned field, const char *text);
 /* A message as a field. The function empties `part`, which keeps its room. */
 void protobuf_message(struct protobuf *message, unsigned field, struct protobuf *part);
-
-#endif /* SLABINFO_PROTOBUF_H */

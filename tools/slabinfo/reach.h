@@ -4,8 +4,7 @@
  * its registers, stacks, data segments and anonymous memory; every word that is an address in an object
  * reaches it, and so do the words of objects that were reached.
  */
-#ifndef SLABINFO_REACH_H
-#define SLABINFO_REACH_H
+#pragma once
 
 #include "memory.h"
 
@@ -87,5 +86,3 @@ static inline uint32_t *reach_entry(const struct reach *reach, uint64_t address)
 	}
 	return &reach->unit[i];
 }
-
-#endif /* SLABINFO_REACH_H */

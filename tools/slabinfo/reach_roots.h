@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a process in which a search for pointers begins: all that it can write to, but not the
  * memory of libslab, and not the unused part of stacks. */
-#ifndef SLABINFO_REACH_ROOTS_H
-#define SLABINFO_REACH_ROOTS_H
+#pragma once
 
 #include "memory.h"
 
@@ -18,5 +17,3 @@ struct root_visitor {
  * error message. */
 bool roots_visit(struct memory *memory, struct json_object *regions,
 		 const struct root_visitor *visitor);
-
-#endif /* SLABINFO_REACH_ROOTS_H */

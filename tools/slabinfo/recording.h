@@ -3,8 +3,7 @@
  * Recordings: files of one line per sample, a JSON object each (docs/slabinfo.md has
  * its members). --record appends such lines, --plot reads them.
  */
-#ifndef SLABINFO_RECORDING_H
-#define SLABINFO_RECORDING_H
+#pragma once
 
 #include "attach.h"
 #include "model.h"
@@ -69,5 +68,3 @@ bool samples_read(struct samples *samples, const char *path);
 /* samples_sort: by time. */
 void samples_sort(struct samples *samples);
 void samples_free(struct samples *samples);
-
-#endif /* SLABINFO_RECORDING_H */

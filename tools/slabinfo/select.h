@@ -4,8 +4,7 @@
  * three largest caches that are not reclaimable" (-S -N3 -U) are the same caches in every
  * view and action.
  */
-#ifndef SLABINFO_SELECT_H
-#define SLABINFO_SELECT_H
+#pragma once
 
 #include "args.h"
 #include "model.h"
@@ -56,5 +55,3 @@ uint64_t cache_loss(const struct cache *cache);
 /* cache_rate: allocations per second while the process counted them ("count" of the control
  * protocol, which --top uses). False: it never did, or the number is too uncertain. */
 bool cache_rate(const struct cache *cache, uint64_t *ret_rate);
-
-#endif /* SLABINFO_SELECT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of a plot, made from samples. */
-#ifndef SLABINFO_SERIES_H
-#define SLABINFO_SERIES_H
+#pragma once
 
 #include "recording.h"
 
@@ -33,5 +32,3 @@ void series_free(struct series_list *list);
 /* series_gap: is there a gap before this sample? It is the first one, of another process, or
  * long after the previous one. */
 bool series_gap(const struct samples *samples, size_t i);
-
-#endif /* SLABINFO_SERIES_H */

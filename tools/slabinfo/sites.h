@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites, from the answer to "traces", and printing them. */
-#ifndef SLABINFO_SITES_H
-#define SLABINFO_SITES_H
+#pragma once
 
 #include "attach.h"
 #include "model.h"
@@ -59,5 +58,3 @@ void sites_print_json(struct symbolizer *symbolizer, const struct site_list *lis
 /* A time in short form: "350ms", "12.3s", "5m12s", "3h05m", "2d04h". */
 #define AGE_TEXT 32
 const char *age_text(char text[AGE_TEXT], uint64_t ms);
-
-#endif /* SLABINFO_SITES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What --find-leaks and -v do with a process that stands still for a moment. */
-#ifndef SLABINFO_STANDING_H
-#define SLABINFO_STANDING_H
+#pragma once
 
 #include "args.h"
 #include "memory.h"
@@ -21,5 +20,3 @@ const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snaps
  * progress_clear() before anything else is written. */
 void progress_show(const char *what, uint64_t done, uint64_t all);
 void progress_clear(void);
-
-#endif /* SLABINFO_STANDING_H */

@@ -14,8 +14,7 @@
  *
  * Drawing, keys and rows work on struct top alone.
  */
-#ifndef SLABINFO_TOP_H
-#define SLABINFO_TOP_H
+#pragma once
 
 #include "args.h"
 #include "model.h"
@@ -196,5 +195,3 @@ enum top_action top_press(struct top *top, int key);
 /* top_screen: true and *ret_status; false: it cannot draw on the terminal. */
 bool top_screen(struct top *top, int *ret_status);
 int top_plain(struct top *top);
-
-#endif /* SLABINFO_TOP_H */

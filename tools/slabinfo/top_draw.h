@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --top: columns and pages, drawn on a picture. */
-#ifndef SLABINFO_TOP_DRAW_H
-#define SLABINFO_TOP_DRAW_H
+#pragma once
 
 #include "top.h"
 #include "top_picture.h"
@@ -47,5 +46,3 @@ void top_draw_summary(const struct top *top, struct picture *picture, int row);
 
 /* top_draw_detail: the chosen cache, on rows `row` … `row` + rows - 1. */
 void top_draw_detail(struct top *top, struct picture *picture, int row, int rows);
-
-#endif /* SLABINFO_TOP_DRAW_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A map of a cache's slabs: one or two characters for each. */
-#ifndef SLABINFO_TOP_MAP_H
-#define SLABINFO_TOP_MAP_H
+#pragma once
 
 #include "occupancy.h"
 #include "top_picture.h"
@@ -18,5 +17,3 @@ struct map_form {
  */
 int map_draw(const struct occupancy *occupancy, const struct map_form *form,
 	     struct picture *picture, int row, int rows);
-
-#endif /* SLABINFO_TOP_MAP_H */

@@ -3,8 +3,7 @@
  * The picture that --top draws: rows of glyphs, each with a style. All pages draw on one;
  * only top_screen.c deals with terminals.
  */
-#ifndef SLABINFO_TOP_PICTURE_H
-#define SLABINFO_TOP_PICTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ void picture_copy(struct picture *to, int at, int rows, const struct picture *fr
 
 /* picture_print: rows 0 … rows - 1 as text, without blanks at their ends. */
 void picture_print(const struct picture *picture, int rows, FILE *out);
-
-#endif /* SLABINFO_TOP_PICTURE_H */

@@ -4,8 +4,7 @@
  * select. Functions that return an int return the exit status. With --json, view_json()
  * prints all views that need no further query.
  */
-#ifndef SLABINFO_VIEWS_H
-#define SLABINFO_VIEWS_H
+#pragma once
 
 #include "args.h"
 #include "model.h"
@@ -100,5 +99,3 @@ struct json_object *totals_json(const struct model *model);
 
 /* --list --json; returns the exit status. */
 int view_processes_json(const struct choice *choice);
-
-#endif /* SLABINFO_VIEWS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The beginning and the end of a restartable sequence, for rseq.h of this machine. */
-#ifndef CPU_CACHE_SEQUENCE_H
-#define CPU_CACHE_SEQUENCE_H
+#pragma once
 
 #ifdef SLAB_TESTING
 /* Spin cpu_inject_loops[n] times. */
@@ -56,5 +55,3 @@
 #define RSEQ_END(label)                                                                            \
 	"2:\n\tb 9f\n\t" RSEQ_SIGNATURE "4: b %l[" #label "]\n\t"                                  \
 	"9:\n\t"
-
-#endif /* CPU_CACHE_SEQUENCE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The beginning and the end of a restartable sequence, for rseq.h of this machine. */
-#ifndef CPU_CACHE_SEQUENCE_H
-#define CPU_CACHE_SEQUENCE_H
+#pragma once
 
 #ifdef SLAB_TESTING
 /* Spin cpu_inject_loops[n] times. The stack pointer must not move, because an abort can leave
@@ -64,5 +63,3 @@
 
 #define RSEQ_END(label)                                                                            \
 	"2:\n\t" ABORT_SECTION RSEQ_SIGNATURE "4: jmp %l[" #label "]\n\t.popsection\n\t"
-
-#endif /* CPU_CACHE_SEQUENCE_H */

@@ -34,10 +34,7 @@ protected:
 		close(fd);
 	}
 
-	void TearDown() override
-	{
-		unlink(path_);
-	}
+	void TearDown() override { unlink(path_); }
 
 	/* Read a file of this content to its end. */
 	enum source_status read(const std::string &content)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations as a server's own <slapi-plugin.h> has them, which <slab/dirsrv/slapi_ch.h> has to
  * get along with. */
-#ifndef TESTS_HEADERS_SLAPI_STUB_H
-#define TESTS_HEADERS_SLAPI_STUB_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void slapi_ch_free_string(char **s);
 #ifdef __cplusplus
 }
 #endif
-
-#endif /* TESTS_HEADERS_SLAPI_STUB_H */

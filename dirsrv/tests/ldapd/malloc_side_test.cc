@@ -23,15 +23,9 @@ namespace
 class MallocSide : public ::testing::Test
 {
 protected:
-	void SetUp() override
-	{
-		urcu_memb_register_thread();
-	}
+	void SetUp() override { urcu_memb_register_thread(); }
 
-	void TearDown() override
-	{
-		urcu_memb_unregister_thread();
-	}
+	void TearDown() override { urcu_memb_unregister_thread(); }
 
 	slab_cache *make(const char *name, uint64_t flags)
 	{

@@ -37,10 +37,7 @@ protected:
 		EXPECT_EQ(0, request_stop());
 		EXPECT_EQ(0, filter_stop());
 	}
-	void TearDown() override
-	{
-		request_free(request);
-	}
+	void TearDown() override { request_free(request); }
 
 	enum request_status decode(const Message &message)
 	{
@@ -297,14 +294,8 @@ Message bytes_of(struct dirsrv_bytes bytes)
 class ResponseEncode : public testing::Test
 {
 protected:
-	static void SetUpTestSuite()
-	{
-		response_start();
-	}
-	void TearDown() override
-	{
-		response_thread_end();
-	}
+	static void SetUpTestSuite() { response_start(); }
+	void TearDown() override { response_thread_end(); }
 };
 
 TEST_F(ResponseEncode, WritesAResult)

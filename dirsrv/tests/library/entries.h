@@ -105,14 +105,8 @@ using pair = std::pair<std::string, std::string>;
 class registered
 {
 public:
-	registered()
-	{
-		flavour()->register_thread();
-	}
-	~registered()
-	{
-		flavour()->unregister_thread();
-	}
+	registered() { flavour()->register_thread(); }
+	~registered() { flavour()->unregister_thread(); }
 	registered(const registered &) = delete;
 	registered &operator=(const registered &) = delete;
 };
@@ -121,14 +115,8 @@ public:
 class section
 {
 public:
-	section()
-	{
-		flavour()->read_lock();
-	}
-	~section()
-	{
-		flavour()->read_unlock();
-	}
+	section() { flavour()->read_lock(); }
+	~section() { flavour()->read_unlock(); }
 	section(const section &) = delete;
 	section &operator=(const section &) = delete;
 };
@@ -196,16 +184,10 @@ public:
 		: pool_(pool), dn_(dirsrv_dn_make(pool, dn.data(), dn.size()))
 	{
 	}
-	~name()
-	{
-		dirsrv_dn_free(pool_, dn_);
-	}
+	~name() { dirsrv_dn_free(pool_, dn_); }
 	name(const name &) = delete;
 	name &operator=(const name &) = delete;
-	operator const struct dirsrv_dn *() const
-	{
-		return dn_;
-	}
+	operator const struct dirsrv_dn *() const { return dn_; }
 	std::string normalized() const
 	{
 		std::size_t length = 0;

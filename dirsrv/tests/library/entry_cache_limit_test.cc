@@ -248,10 +248,7 @@ class QueueTest : public EntryCacheTest
 {
 protected:
 	/* Entries of one size: their numbers have five digits, and the same rest. */
-	static unsigned number(unsigned i)
-	{
-		return 10003 + 7 * i;
-	}
+	static unsigned number(unsigned i) { return 10003 + 7 * i; }
 
 	const std::size_t size = size_of(number(0));
 

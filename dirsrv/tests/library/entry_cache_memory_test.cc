@@ -112,15 +112,9 @@ protected:
 		slab_cache_shrink(cache_called("test.entry"));
 	}
 
-	static bool stays(unsigned number)
-	{
-		return number % 10 == 0;
-	}
+	static bool stays(unsigned number) { return number % 10 == 0; }
 
-	long defrag()
-	{
-		return slab_cache_defrag(cache_called("test.entry"));
-	}
+	long defrag() { return slab_cache_defrag(cache_called("test.entry")); }
 };
 
 TEST_F(MoveTest, EntriesMoveTogetherAndAreFoundAsBefore)

@@ -127,10 +127,7 @@ protected:
 		return add(make_numbered(pool, number, version));
 	}
 
-	bool remove(unsigned number)
-	{
-		return remove_dn(numbered_dn(number));
-	}
+	bool remove(unsigned number) { return remove_dn(numbered_dn(number)); }
 
 	bool remove_dn(const std::string &dn)
 	{

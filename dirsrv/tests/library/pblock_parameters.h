@@ -145,10 +145,7 @@ public:
 	prepared_value(const parameter &of, unsigned seed) : prepared_value(of, value_of(of, seed))
 	{
 	}
-	~prepared_value()
-	{
-		slab_ch_free_string(&string);
-	}
+	~prepared_value() { slab_ch_free_string(&string); }
 	prepared_value(const prepared_value &) = delete;
 	prepared_value &operator=(const prepared_value &) = delete;
 

@@ -39,10 +39,7 @@ public:
 class pblock
 {
 public:
-	pblock() : before(allocations()), pb(slapi_pblock_new())
-	{
-		EXPECT_NE(pb, nullptr);
-	}
+	pblock() : before(allocations()), pb(slapi_pblock_new()) { EXPECT_NE(pb, nullptr); }
 	~pblock()
 	{
 		slapi_pblock_destroy(pb);
@@ -50,10 +47,7 @@ public:
 	}
 	pblock(const pblock &) = delete;
 	pblock &operator=(const pblock &) = delete;
-	operator Slapi_PBlock *() const
-	{
-		return pb;
-	}
+	operator Slapi_PBlock *() const { return pb; }
 
 private:
 	std::size_t before;

@@ -41,15 +41,9 @@ class TraceTest : public testing::Test
 protected:
 	TraceTest() : file(dir.path() + "/calls.trace") {}
 
-	~TraceTest() override
-	{
-		slab_pblock_trace_stop();
-	}
+	~TraceTest() override { slab_pblock_trace_stop(); }
 
-	void start()
-	{
-		ASSERT_EQ(slab_pblock_trace_start(file.c_str()), 0);
-	}
+	void start() { ASSERT_EQ(slab_pblock_trace_start(file.c_str()), 0); }
 
 	/* Its calls, after it has been replayed. */
 	std::string stop()

@@ -21,17 +21,11 @@ class filter_text
 {
 public:
 	explicit filter_text(const std::string &text) : text_(text), tree_(parse()) {}
-	~filter_text()
-	{
-		filter_free(tree_);
-	}
+	~filter_text() { filter_free(tree_); }
 	filter_text(const filter_text &) = delete;
 	filter_text &operator=(const filter_text &) = delete;
 
-	struct filter *get()
-	{
-		return tree_;
-	}
+	struct filter *get() { return tree_; }
 
 private:
 	struct dirsrv_bytes keep(const std::string &bytes)
@@ -175,14 +169,8 @@ class directory
 {
 public:
 	directory() = default;
-	explicit directory(const std::string &db)
-	{
-		open(db);
-	}
-	~directory()
-	{
-		close();
-	}
+	explicit directory(const std::string &db) { open(db); }
+	~directory() { close(); }
 	directory(const directory &) = delete;
 	directory &operator=(const directory &) = delete;
 
