@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""failures.py JUNIT: what went wrong in each test that failed, from the file that ctest wrote.
+"""failures.py [--names] JUNIT: what went wrong in each test that failed, from the file that ctest wrote;
+or their names.
 
 Of a program of GoogleTest or with a sanitizer these are the lines from its first failure on, without
 those of cases that passed; of any other test the end of its output.
@@ -39,6 +40,9 @@ def failures(path):
 
 
 def main():
+    if sys.argv[1] == "--names":
+        print("\n".join(name for name, _, _ in failures(sys.argv[2])))
+        return
     for name, seconds, output in failures(sys.argv[1]):
         print(f"\nfailed: {name}, {seconds:.0f} s")
         for line in shown(output):

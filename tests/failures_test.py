@@ -38,17 +38,25 @@ WARNING: ThreadSanitizer: data race (pid=1)
 """
 
 
+def printed(*arguments):
+    """The lines that failures.py prints about the tests above."""
+    script = "\n".join(f"step {number}" for number in range(100))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "junit.xml")
+        path.write_text(JUNIT % script)
+        text = io.StringIO()
+        with mock.patch.object(sys, "argv", ["failures.py", *arguments, path]), \
+                contextlib.redirect_stdout(text):
+            failures.main()
+    return text.getvalue().split("\n")
+
+
 class FailuresTest(unittest.TestCase):
     def setUp(self):
-        script = "\n".join(f"step {number}" for number in range(100))
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "junit.xml")
-            path.write_text(JUNIT % script)
-            text = io.StringIO()
-            with mock.patch.object(sys, "argv", ["failures.py", path]), \
-                    contextlib.redirect_stdout(text):
-                failures.main()
-        self.lines = text.getvalue().split("\n")
+        self.lines = printed()
+
+    def test_the_names_alone(self):
+        self.assertEqual(printed("--names"), ["gtest", "race", "hung", "gone", "script", ""])
 
     def test_tests_that_passed_or_were_skipped_are_left_out(self):
         self.assertNotIn("failed: good, 0 s", self.lines)
