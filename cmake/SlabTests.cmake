@@ -63,7 +63,7 @@ endfunction()
 # A build without sanitizers has each unit and stress test once more as NAME.asan, and those of
 # slab/ and cpu_cache/ (SLAB_COUNTED) as NAME.coverage: the objects of NAME, linked with
 # archives that have AddressSanitizer, or count for gcov. What is compiled again is so the library, not the tests. They are built
-# (asan_programs, coverage_programs) and run when asked for: ctest -C variants.
+# (asan_programs, coverage_programs) and run when asked for: ctest -C variants, or -C asan.
 # The preset "asan" has all code instrumented, that of the tests included.
 if(NOT SLAB_SANITIZE)
 	add_custom_target(asan_programs)
@@ -85,7 +85,7 @@ function(slab_add_variant_test variant test name)
 		cmake_language(EVAL CODE
 			"cmake_language(DEFER CALL slab_link_variant ${variant} ${name})")
 	endif()
-	add_test(NAME ${variant}.${test} CONFIGURATIONS variants COMMAND ${name}.${variant})
+	add_test(NAME ${variant}.${test} CONFIGURATIONS variants ${variant} COMMAND ${name}.${variant})
 	get_test_property(${test} PROCESSORS processors)
 	set_tests_properties(${variant}.${test} PROPERTIES LABELS "${variant};${arg_LABELS}"
 		TIMEOUT 1500 PROCESSORS ${processors} ENVIRONMENT "${arg_ENVIRONMENT}")
@@ -109,7 +109,7 @@ function(slab_link_variant variant name)
 	endif()
 endfunction()
 
-# slab_add_tested(): the target "tested", all that ./run test builds at first: everything but
+# slab_add_tested(): the target "tested", all that ./run test runs: everything but
 # the program that takes link-time optimisation, which no test runs.
 function(slab_add_tested)
 	add_custom_target(tested DEPENDS slab_man3)

@@ -7,12 +7,13 @@
 build_packages="g++ cmake ninja-build pkg-config libjson-c-dev libdw-dev libncurses-dev zlib1g-dev
 	libmicrohttpd-dev liburcu-dev valgrind liblmdb-dev libldap-dev libcrypt-dev systemtap-sdt-dev python3"
 compile_packages="$build_packages libgtest-dev"
-test_packages="$compile_packages gdb tmux prometheus mandoc man-db python3-jsonschema shellcheck codespell
+test_packages="$compile_packages gdb tmux mandoc man-db ldap-utils python3-ldap curl procps"
+all_test_packages="$test_packages prometheus python3-jsonschema shellcheck codespell
 	clang-format-19 git abigail-tools debhelper lcov musl-tools
 	bash spin
-	perl sqlite3 ldap-utils python3-ldap python3-scipy
-	curl jq netcat-openbsd procps"
-lint_packages="$test_packages clang-19 clang-tidy-19"
+	perl sqlite3 python3-scipy
+	jq netcat-openbsd"
+lint_packages="$all_test_packages clang-19 clang-tidy-19"
 allocator_packages="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0"
 server_packages="coccinelle dpkg-dev make patch git ldap-utils python3 libsasl2-dev"
 server_openldap_packages="libltdl-dev libgnutls28-dev groff-base"

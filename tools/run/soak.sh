@@ -74,7 +74,7 @@ everything()
 	'' | *[!0-9]*) die "soak takes a number of minutes, --operations or --minutes, not '$minutes'" ;;
 	esac
 	# shellcheck disable=SC2086
-	need "the tests" $test_packages
+	need "the tests" $all_test_packages
 	repeated
 	ldapd_checked
 	ownership --seconds 600

@@ -58,7 +58,7 @@ coverage_report()
 cmd_coverage()
 {
 	# shellcheck disable=SC2086
-	need "the tests" $test_packages
+	need "the tests" $all_test_packages
 	build release coverage_programs
 	forget_counts
 	say "testing: release, unit tests that count what they execute"
@@ -85,14 +85,35 @@ test_by_name()
 	python3 tests/by_name.py "$@"
 }
 
+# What ./run test leaves to ./run test --all: other compilers, C libraries and page sizes, other programs
+# under libslab_malloc, installed trees, benchmarks, and the few tests that take longest.
+rest_labels='^(abi|headers|install|lint|models)$'
+rest_names='^(annotate|bench|call_sites|perf|platform|security)\.|^malloc\.(limits|smoke)|^ldapd\.(debug|limits)
+|^asan\.(corruption_test|ldapd)|^(malloc_race|json_schema)_test|^exporter_test\.Prometheus|\.page[0-9]+$'
+
 cmd_test()
 {
-	if [ $# -gt 0 ]; then
-		test_by_name "$@"
-		return
-	fi
+	case ${1:-} in
+	'') test_most ;;
+	--all) test_all ;;
+	*) test_by_name "$@" ;;
+	esac
+}
+
+test_most()
+{
 	# shellcheck disable=SC2086
 	need "the tests" $test_packages
+	build release tested asan_programs
+	say "testing: release; unit and stress tests also with AddressSanitizer"
+	tests release -C asan -LE "$rest_labels" -E "$(echo "$rest_names" | tr -d '\n')"
+	say_unsteady
+}
+
+test_all()
+{
+	# shellcheck disable=SC2086
+	need "the tests" $all_test_packages
 	wish "the test of dirsrv/servers/patches" coccinelle
 	build release tested asan_programs coverage_programs
 	configure tsan
@@ -107,6 +128,11 @@ cmd_test()
 	say "testing: tsan, unit and stress tests that start threads"
 	tests tsan -L 'unit|stress'
 	build_finish release all
+	say_unsteady
+}
+
+say_unsteady()
+{
 	[ -z "${unsteady:-}" ] || say "failed at first, passed by themselves (each is a defect):$unsteady"
 }
 
