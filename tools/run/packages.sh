@@ -4,15 +4,15 @@
 #
 # What the commands need of Debian, and how that is installed.
 
-build_packages="g++ cmake ninja-build pkg-config libjson-c-dev libdw-dev libncurses-dev zlib1g-dev
-	libmicrohttpd-dev liburcu-dev valgrind liblmdb-dev libldap-dev libcrypt-dev systemtap-sdt-dev python3"
+build_packages="g++ cmake ninja-build pkg-config libjson-c-dev libdw-dev libncurses-dev
+	libmicrohttpd-dev liburcu-dev valgrind liblmdb-dev libldap-dev systemtap-sdt-dev python3"
 compile_packages="$build_packages libgtest-dev"
-test_packages="$compile_packages gdb tmux mandoc man-db ldap-utils python3-ldap curl procps"
+test_packages="$compile_packages gdb tmux mandoc man-db ldap-utils python3-ldap curl jq
+	netcat-openbsd procps"
 all_test_packages="$test_packages prometheus python3-jsonschema shellcheck codespell
 	clang-format-19 git abigail-tools debhelper lcov musl-tools
 	bash spin
-	perl sqlite3 python3-scipy
-	jq netcat-openbsd"
+	perl sqlite3 python3-scipy"
 lint_packages="$all_test_packages clang-19 clang-tidy-19"
 allocator_packages="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0"
 server_packages="coccinelle dpkg-dev make patch git ldap-utils python3 libsasl2-dev"

@@ -89,7 +89,7 @@ test_by_name()
 # under libslab_malloc, installed trees, benchmarks, and the few tests that take longest.
 rest_labels='^(abi|headers|install|lint|models)$'
 rest_names='^(annotate|bench|call_sites|perf|platform|security)\.|^malloc\.(limits|smoke)|^ldapd\.(debug|limits)
-|^asan\.(corruption_test|ldapd)|^(malloc_race|json_schema)_test|^exporter_test\.Prometheus|\.page[0-9]+$'
+|^(asan\.corruption_test|asan\.ldapd|corruption\.hunts\.clang|malloc_race|json_schema_test)|^exporter_test\.Prometheus|\.page[0-9]+$'
 
 cmd_test()
 {
