@@ -10,11 +10,6 @@
  */
 #include "source.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
 #define SUFFIX "dc=packages"
 #define SKIP_FIELD "this field is skipped"
 #define SKIP_PACKAGE "this package is skipped"

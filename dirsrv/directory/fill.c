@@ -8,10 +8,6 @@
 #include "memory.h"
 #include "source.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <urcu/urcu-memb.h>
 
 #define RECORDS_MAX 1024

@@ -8,12 +8,6 @@
  */
 #include "source.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 #define SKIP_LINE "this line is skipped"
 #define SKIP_RECORD "this record is skipped"
 #define ACCEPTED_LINE "'type: value' or 'type:: base64'"

@@ -3,9 +3,6 @@
  * free them when they come back. */
 #include "traffic.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <urcu/urcu-memb.h>
 
 #define OR_TERMS 10

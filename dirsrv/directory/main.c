@@ -8,13 +8,10 @@
 #include "result.h"
 #include "traffic.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <urcu/urcu-memb.h>
 

@@ -9,9 +9,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 #include <slab/malloc.h>
 

@@ -3,9 +3,6 @@
 #include "malloc_side.h"
 #include "memory.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 const char memory_name[] = "malloc";
 
 /* No thread looks for an operation after its listener has given it up. */

@@ -3,9 +3,6 @@
 #include "memory.h"
 
 #include <slab/stats.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char memory_name[] = "libslab";
 

@@ -5,13 +5,6 @@
  */
 #include "source.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
 /* --- records -------------------------------------------------------------------------------- */
 
 static void *grow(void *memory, size_t bytes)

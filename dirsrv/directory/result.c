@@ -2,10 +2,6 @@
 /* Arithmetic on results, and all printing: numbers keep their units; nothing is coloured. */
 #include "result.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 /* --- results -------------------------------------------------------------------------------- */
 
 uint64_t result_operations(const struct result *result)

@@ -4,8 +4,6 @@
 
 #include "server.h"
 
-#include <stdint.h>
-
 /* The directory as a whole; bytes of objects and of their text. */
 struct directory_size {
 	uint64_t entries;

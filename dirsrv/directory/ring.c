@@ -2,8 +2,6 @@
 /* Rings of operations: one mutex and one condition each, as the work queue of a server has them. */
 #include "traffic.h"
 
-#include <stdlib.h>
-
 int ring_init(struct ring *ring, size_t capacity)
 {
 	size_t size = 1;

@@ -14,8 +14,6 @@
 #include <slab/dirsrv/operation.h>
 #include <slab/dirsrv/pblock.h>
 
-#include <stdint.h>
-
 /*
  * What belongs to an operation. Most of it is in its pblock, under the names that 389
  * Directory Server has for it:

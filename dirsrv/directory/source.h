@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "posix.h"
 
 /* One entry as a source has it: a DN and pairs of attribute type and value, all in one buffer that is
  * used again for the next record. Offsets are into the record's text, which moves when it grows. */

@@ -3,10 +3,6 @@
 #define _GNU_SOURCE
 #include "traffic.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <urcu/urcu-memb.h>
 
 /* --- workers: execute operations and send them back ----------------------------------------- */

@@ -16,7 +16,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 struct ring {
 	_Alignas(64) pthread_mutex_t lock;

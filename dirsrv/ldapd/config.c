@@ -10,12 +10,7 @@
 #include "schema/dn.h"
 #include "schema/schema.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)

@@ -9,14 +9,7 @@
 #include <slab/malloc.h>
 #include <slab/memory.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <urcu/urcu-memb.h>
 
 #define LISTEN_DEFAULT "ldap://127.0.0.1:3389"

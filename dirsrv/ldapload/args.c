@@ -2,13 +2,7 @@
 /* Options: each value is checked, and refused with what is accepted. */
 #include "args.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- the mix -------------------------------------------------------------------------------- */
 

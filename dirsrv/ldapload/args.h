@@ -2,10 +2,7 @@
 /* The command line: the mix of operations, values of the naming attribute, all options; LDIF. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "posix.h"
 
 enum kind {
 	KIND_SEARCH,  /* subtree search with an equality filter */

@@ -5,12 +5,6 @@
 
 #include "args.h"
 
-#include <errno.h>
-#include <ldap.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* --- values and DNs ------------------------------------------------------------------------- */

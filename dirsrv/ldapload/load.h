@@ -9,8 +9,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <time.h>
 
 #define OUTCOMES_MAX 64
 #define TEXT_MAX 160

@@ -12,11 +12,7 @@
 #include "report.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #define EXIT_USAGE 2
 #define ERROR_BYTES 512

@@ -2,11 +2,7 @@
 /* Encoding and decoding by liblber, in buffers; the end of the program when there is no memory. */
 #include "message.h"
 
-#include <ldap.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- buffers -------------------------------------------------------------------------------- */
 

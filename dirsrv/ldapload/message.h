@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lber.h>
-#include <stddef.h>
+#include "posix.h"
 #include <sys/types.h>
 
 struct buffer {

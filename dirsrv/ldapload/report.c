@@ -3,10 +3,6 @@
 #include "report.h"
 #include "load.h"
 
-#include <ldap.h>
-#include <math.h>
-#include <string.h>
-
 /* --- histograms: a bucket for each small value, then some for each power of two ------------- */
 
 #define STEP_BITS 6 /* HISTOGRAM_STEPS is 2^6 */

@@ -4,9 +4,6 @@
 
 #include "args.h"
 
-#include <stdint.h>
-#include <stdio.h>
-
 #define HISTOGRAM_STEPS 64u /* buckets for each power of two */
 #define HISTOGRAM_POWERS 35u
 #define HISTOGRAM_BUCKETS (HISTOGRAM_POWERS * HISTOGRAM_STEPS)

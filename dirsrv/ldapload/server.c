@@ -5,18 +5,11 @@
 #include "message.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <ldap.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 /* --- URIs and sockets ----------------------------------------------------------------------- */
 

@@ -2,8 +2,7 @@
 /* The server's address, from its URI; connections that send nothing. */
 #pragma once
 
-#include <stddef.h>
-#include <sys/socket.h>
+#include "posix.h"
 
 struct server {
 	struct sockaddr_storage address;

@@ -2,14 +2,6 @@
 /* A connection: its states, the results of its operations; which can take one, which sleep. */
 #include "load.h"
 
-#include <errno.h>
-#include <ldap.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #define RETRY_NS (NS_PER_SECOND / 10)
 
 bool session_has_room(const struct session *session)

@@ -2,14 +2,6 @@
 /* A thread: the requests of its operations, the events of its connections, the rate, the end. */
 #include "load.h"
 
-#include <errno.h>
-#include <ldap.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
 /* --- which operation comes next, and its request -------------------------------------------- */
 
 static uint64_t random_number(struct worker *worker) /* xorshift64 */

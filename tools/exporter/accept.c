@@ -5,8 +5,6 @@
  */
 #include "accept.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* One range, cut out of the header. */

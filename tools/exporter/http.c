@@ -8,15 +8,8 @@
 #include "http.h"
 #include "accept.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define CONNECTIONS 256U
 #define SILENCE_SECONDS 10U

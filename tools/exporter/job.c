@@ -3,16 +3,9 @@
  * with its parent and has limits of its own. */
 #include "job.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define FIRST_BYTES 4096
 

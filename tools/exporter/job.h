@@ -8,10 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "posix.h"
 
 /* Milliseconds of a clock that only goes forward. */
 int64_t now_ms(void);

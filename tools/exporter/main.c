@@ -7,9 +7,6 @@
 #include "http.h"
 #include "job.h"
 
-#include <signal.h>
-#include <stdio.h>
-
 static volatile sig_atomic_t ends;
 
 static void on_signal(int number)

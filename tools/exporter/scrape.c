@@ -12,11 +12,6 @@
 #include "job.h"
 #include "scrape_child.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
 

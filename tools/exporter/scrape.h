@@ -9,7 +9,6 @@
 #include "settings.h"
 
 #include <poll.h>
-#include <stdio.h>
 
 /* The most descriptors that a scrape waits for. */
 #define SCRAPE_FDS 64

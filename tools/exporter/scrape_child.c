@@ -6,9 +6,6 @@
 #include "memory.h"
 #include "proc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool is_listed(const struct found *found, size_t count, pid_t pid)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -3,13 +3,7 @@
 #include "settings.h"
 #include "fail.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:9716"
 #define DEFAULT_CACHES 200

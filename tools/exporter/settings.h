@@ -2,7 +2,7 @@
 /* The command line of slab-exporter as one structure. */
 #pragma once
 
-#include <stddef.h>
+#include "posix.h"
 
 /* The most names of --process. */
 #define SETTINGS_NAMES 64

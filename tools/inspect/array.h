@@ -2,7 +2,7 @@
 /* Arrays that grow. */
 #pragma once
 
-#include <stdlib.h>
+#include "posix.h"
 
 #define ARRAY_ROOM_FIRST 64
 

@@ -7,10 +7,6 @@
 #include "memory.h"
 #include "query.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void attach_find(struct process_list *list, const struct choice *choice)
 {
 	*list = (struct process_list){NULL, 0};

@@ -10,10 +10,6 @@
 #include "proc.h"
 
 #include <json-c/json.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
 struct memory;
 

@@ -7,14 +7,7 @@
 #include "core_file.h"
 #include "fail.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/procfs.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Reading */
 

@@ -6,8 +6,6 @@
 
 #include "elf_image.h"
 
-#include <sys/types.h>
-
 /* Addresses start … end are in the core file from `offset` on. */
 struct core_segment {
 	uint64_t start, end, offset;

@@ -5,10 +5,6 @@
  */
 #include "elf_image.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * Limits of what is read. Programs and libraries have a dozen segments and some hundred bytes of
  * notes. A core file has at most as many segments as the kernel allows mappings, and notes of up to

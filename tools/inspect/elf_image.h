@@ -6,9 +6,7 @@
 #pragma once
 
 #include <gelf.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 /* An image in memory. */
 struct elf_image {

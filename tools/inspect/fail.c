@@ -6,11 +6,7 @@
 #include "printable.h"
 
 #include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *program = "slabinfo";
 static char *captured;

@@ -16,12 +16,7 @@
 #include "peer.h"
 #include "proc.h"
 
-#include <errno.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char *given_runtime_dir(void)
 {

@@ -8,17 +8,10 @@
 #include "array.h"
 #include "proc.h"
 
-#include <dirent.h>
 #include <elf.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define WAIT_NS 200000
 /* General registers, and those of vectors, which may be in use for copying pointers. */

@@ -8,12 +8,6 @@
 #include "memory.h"
 #include "proc.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ptrace.h>
 
 #define SIGNALS_AT_ONCE 32

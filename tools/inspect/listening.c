@@ -7,12 +7,6 @@
 #include "printable.h"
 #include "proc.h"
 
-#include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define FLAG_LISTENS 0x10000u /* __SO_ACCEPTCON */
 
 /* Does the process hold the socket with this inode? */

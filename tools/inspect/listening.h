@@ -2,9 +2,7 @@
 /* The control socket of a process that sees other files than this one, as the kernel knows it. */
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-#include <sys/types.h>
+#include "posix.h"
 
 /* listening_path: where the process listens, "/proc/PID/root/run/slab/7.sock" for peer_connect(). false: it
  * does not listen on a socket with its number, or this user may not know. */

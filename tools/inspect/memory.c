@@ -12,12 +12,6 @@
 #include "array.h"
 #include "printable.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #define NEAR_BYTES ((size_t)4096)
 #define SPAN_BYTES ((size_t)256 << 10)
 

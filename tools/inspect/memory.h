@@ -6,8 +6,7 @@
 #pragma once
 
 #include <slab/inspect.h>
-#include <stdbool.h>
-#include <sys/types.h>
+#include "posix.h"
 
 struct memory;
 

@@ -12,14 +12,6 @@
 #include "memory_source.h"
 #include "printable.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* A mapped file, to read bytes that the core file lacks. */
 struct mapped_file {
 	struct mapped_file *next;

@@ -8,15 +8,6 @@
 #include "memory_source.h"
 #include "proc.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #define PIECES_AT_ONCE 1024u /* the kernel's limit */
 
 #define WHY_TEXT 256

@@ -16,15 +16,7 @@
 #include "memory_source.h"
 #include "snapshot_maps.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #define PIECES_AT_ONCE 1024u /* the kernel's limit */
 #define BYTES_AT_ONCE ((size_t)32 << 20)

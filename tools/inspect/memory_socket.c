@@ -7,15 +7,7 @@
 #include "memory_source.h"
 #include "peer.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <json-c/json.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define PATIENCE_SECONDS 2
 #define LINE_TEXT 512

@@ -6,9 +6,6 @@
 #include "openmetrics.h"
 #include "printable.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* --- names ------------------------------------------------------------------- */
 
 static void copy_name(char to[METRICS_NAME], const char *from)

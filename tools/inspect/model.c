@@ -4,9 +4,6 @@
 #include "fail.h"
 #include "printable.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define PAGE_BYTES UINT64_C(4096)
 
 static const struct {

@@ -6,9 +6,7 @@
 #pragma once
 
 #include <json-c/json.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 /* How JSON is printed. */
 #define JSON_STYLE                                                                                 \

@@ -8,8 +8,6 @@
  */
 #include "openmetrics.h"
 
-#include <inttypes.h>
-
 /* A family with a number in struct metrics or struct metrics_cache, or with several
  * consecutive numbers that a label distinguishes. */
 struct series {

@@ -14,7 +14,6 @@
 #include "model.h"
 
 #include <slab/stats.h>
-#include <stdio.h>
 
 /* Bytes of a name including the final zero; longer names are cut. */
 #define METRICS_NAME 64

@@ -3,15 +3,6 @@
 #include "output.h"
 #include "fail.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static bool write_all(int fd, const char *text, size_t size)
 {
 	while (size > 0) {

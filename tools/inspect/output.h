@@ -2,8 +2,7 @@
 /* Writing a file so that it is either complete or not there. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "posix.h"
 
 /*
  * output_write: write these bytes to the file `path`; "-" is standard output. They are written to

@@ -3,18 +3,10 @@
 #include "peer.h"
 #include "proc.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 /* Close a descriptor, and leave errno as it is. */
 static void close_kept(int fd)

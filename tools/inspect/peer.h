@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <sys/types.h>
+#include "posix.h"
 
 /*
  * peer_connect: connect to the socket, which may be one in the root of another process

@@ -2,8 +2,6 @@
 /* UTF-8, and which characters are safe on a terminal (printable.h). */
 #include "printable.h"
 
-#include <string.h>
-
 size_t utf8_length(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;

@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "posix.h"
 
 /* utf8_length: the bytes of the UTF-8 character at `text`; 0: the bytes are not valid UTF-8.
  * Overlong forms, surrogates and code points above U+10FFFF are not valid. */

@@ -3,16 +3,6 @@
 #include "proc.h"
 #include "printable.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define STAT_TEXT 512
 
 static FILE *open_proc(pid_t pid, const char *name)

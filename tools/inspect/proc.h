@@ -2,11 +2,7 @@
 /* What /proc says about a process. */
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "posix.h"
 
 /* proc_line: the first line of /proc/PID/NAME, made printable; "": it cannot be read. */
 void proc_line(pid_t pid, const char *name, char *text, size_t size);

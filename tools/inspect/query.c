@@ -8,15 +8,6 @@
 #include "proc.h"
 #include "query.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
 /* The timeout until an answer begins, unless it comes at once, and the further time until it is
  * complete. */
 #define ACT_SECONDS 30

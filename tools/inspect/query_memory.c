@@ -5,9 +5,6 @@
 #include "proc.h"
 #include "query.h"
 
-#include <errno.h>
-#include <string.h>
-
 /* Add file and offset to the addresses of a call site. libslab's data do not have them, but the
  * process's mappings do. */
 static void locate_frames(struct memory *memory, struct json_object *site)

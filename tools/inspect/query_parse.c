@@ -3,8 +3,6 @@
 #include "proc.h"
 #include "query.h"
 
-#include <stdio.h>
-
 void query_name(const struct process *process, char text[128])
 {
 	snprintf(text, 128, "process %d (%s)", process->pid, process->command);

@@ -2,10 +2,7 @@
 /* What of a process's memory a copy has to have, from /proc/PID/maps. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "posix.h"
 
 struct snapshot_range {
 	uint64_t start, end;

@@ -6,8 +6,6 @@
 #include "printable.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TEXT_MAX 512
 

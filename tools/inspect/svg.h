@@ -8,9 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "posix.h"
 
 struct svg {
 	FILE *out; /* elements may be printed here; lengths are pixels */

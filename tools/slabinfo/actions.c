@@ -6,10 +6,6 @@
  */
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Requests `action` on a cache; false when the process did not do it. */
 static bool act(struct process *process, const struct cache *cache, const char *action,
 		const char *counted, uint64_t *count)

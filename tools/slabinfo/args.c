@@ -8,13 +8,6 @@
 #include "options.h"
 #include "target.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool set_view(struct options *options, enum view view)
 {
 	if (options->view != VIEW_DEFAULT && options->view != view) {

@@ -5,7 +5,6 @@
 #include "attach.h"
 
 #include <regex.h>
-#include <stdint.h>
 
 /* The action of a run; requesting two is an error. */
 enum view {

@@ -3,9 +3,6 @@
 #include "axis.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <time.h>
 
 #define SECOND UINT64_C(1000)
 #define MINUTE (60 * SECOND)

@@ -2,8 +2,7 @@
 /* Axes with round numbers on them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "posix.h"
 
 #define AXIS_TEXT 40
 

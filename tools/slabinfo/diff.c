@@ -8,8 +8,6 @@
 #include "views.h"
 
 #include <slab/slab.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Pairs */
 

@@ -3,8 +3,6 @@
 #include "diff.h"
 #include "views.h"
 
-#include <string.h>
-
 /* Uptimes are whole seconds. */
 #define START_EXACT_MS UINT64_C(2000)
 

@@ -4,10 +4,6 @@
 #include "sites.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 /* The table */
 
 #define GROWTH_TEXT (SIZE_TEXT + 1)

@@ -5,11 +5,6 @@
  */
 #include "diff.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #define BLOCK 65536
 
 /* What is wrong with a document, NULL: nothing. */

@@ -6,8 +6,6 @@
 #include "select.h"
 #include "views.h"
 
-#include <stdio.h>
-
 static void print_first(const struct options *options, enum order order, const char *title,
 			struct model *model)
 {

@@ -9,11 +9,6 @@
 #include "standing.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GROUPS_SHOWN 20
 #define ADDRESSES_SHOWN 3
 #define HIDDEN_NAMES 4

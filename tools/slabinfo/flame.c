@@ -7,11 +7,6 @@
 #include "svg.h"
 #include "views.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define WIDTH 1200.0
 #define MARGIN 16.0
 #define TOP 76.0

@@ -10,11 +10,7 @@
 #include "printable.h"
 #include "symbolizer.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- places ---------------------------------------------------------------------------- */
 

@@ -9,10 +9,6 @@
 #include "attach.h"
 #include "memory.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* A function, and where it calls the next one. */
 struct heap_call {
 	char *function;

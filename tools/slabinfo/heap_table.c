@@ -4,9 +4,6 @@
 #include "sites.h"
 #include "views.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Call sites that are shown unless -N says otherwise. */
 #define SITES_SHOWN 20
 

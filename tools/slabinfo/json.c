@@ -8,8 +8,6 @@
 #include "select.h"
 #include "views.h"
 
-#include <stdio.h>
-
 static void print(struct json_object *document)
 {
 	puts(json_object_to_json_string_ext(document, JSON_STYLE));

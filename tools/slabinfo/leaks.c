@@ -7,10 +7,7 @@
 #include "sites.h"
 #include "views.h"
 
-#include <inttypes.h>
 #include <slab/slab.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Call sites that are shown unless -N says otherwise. */
 #define SITES_SHOWN 20

@@ -9,7 +9,6 @@
 #include "views.h"
 
 #include <slab/slab.h>
-#include <stdio.h>
 
 /* Whether the process is only read. Any request says so, and says it once, where one
  * for each cache would say it for each. */

@@ -14,12 +14,8 @@
 #include "svg.h"
 #include "views.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <slab/slab.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define WIDTH 1200.0
 #define MARGIN 24.0

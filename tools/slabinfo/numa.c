@@ -2,10 +2,6 @@
 /* -n: slabs on each NUMA node, and the same of one cache for its report. */
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 /* What the kernel's tool takes for a column at least. */
 #define WIDTH_MIN 4
 

@@ -2,10 +2,6 @@
 /* Reading the answer to the request "slabs", and sorting and merging slabs for the maps. */
 #include "occupancy.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const state_names[STATES] = {"partial", "full",   "empty",
 						"debug",   "legacy", "guarded"};
 

@@ -11,14 +11,8 @@
 #include "protobuf.h"
 #include "views.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <search.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <zlib.h>
 
 /* Fields of the messages. */

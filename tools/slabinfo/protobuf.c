@@ -2,9 +2,6 @@
 /* Writing protocol buffers (protobuf.h). */
 #include "protobuf.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The low bits of a field's key. */
 enum wire_type { VARINT = 0, LENGTH = 2 };
 

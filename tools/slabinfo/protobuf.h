@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 /* A message that is being written. All zero: empty. */
 struct protobuf {

@@ -12,10 +12,6 @@
 #include "model.h"
 #include "reach_roots.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The marks of an object. */
 #define ALLOCATED 1u
 #define REACHED 2u    /* from the roots */

@@ -9,9 +9,6 @@
 #include "memory.h"
 
 #include <json-c/json.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define REACH_LARGE UINT32_MAX /* number of the cache of large allocations */
 

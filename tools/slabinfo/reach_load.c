@@ -7,8 +7,6 @@
 #include "model.h"
 
 #include <slab/slab.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A slab of more units is none. */
 #define UNITS_MAX (UINT64_C(1) << 32)

@@ -9,10 +9,6 @@
 #include "fail.h"
 #include "model.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Below the stack pointer a function may have data, by the ABI of x86-64. */
 #define RED_ZONE_BYTES 128u
 

@@ -9,16 +9,9 @@
 #include "top.h"
 #include "views.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/pidfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #define INTERVAL_DEFAULT 1.0
 #define ENDING_MS 1000 /* a process that does not answer may be about to end */

@@ -2,15 +2,7 @@
 /* Writing recordings; recording_read.c reads them. */
 #include "recording.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define BLOCK 4096
 

@@ -4,11 +4,6 @@
 #include "recording.h"
 #include "array.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MS_MAX UINT64_C(253402300799999) /* the year 9999 ends */
 
 /* Names: caches come in the same order nearly always, so that the place where the

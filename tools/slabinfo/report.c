@@ -8,10 +8,7 @@
 #include "select.h"
 #include "views.h"
 
-#include <inttypes.h>
 #include <slab/slab.h>
-#include <stdio.h>
-#include <string.h>
 
 static void print_properties(const struct options *options, const struct cache *cache)
 {

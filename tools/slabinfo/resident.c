@@ -10,12 +10,6 @@
 #include "proc.h"
 #include "views.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #define ENTRIES_AT_ONCE 1024u
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 #define PAGE_EXCLUSIVE (UINT64_C(1) << 56) /* this process alone maps it */

@@ -2,9 +2,6 @@
 /* Selecting and sorting the caches that a view shows, and reading the process for it. */
 #include "select.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 bool select_has(struct json_object *answer, const char *name)

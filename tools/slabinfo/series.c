@@ -3,8 +3,6 @@
 #include "series.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Samples may come late: on a busy machine, or when the process was slow to answer. */
 #define GAP_INTERVALS 3

@@ -7,11 +7,6 @@
 #include "array.h"
 #include "printable.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool add_site(struct site_list *list, const struct cache *cache, struct json_object *json)
 {
 	struct site *site =

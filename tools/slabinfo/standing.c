@@ -4,10 +4,6 @@
 #include "freeze.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #define SHOW_EVERY_US 100000
 
 static bool shown;

@@ -11,9 +11,7 @@
 #include "select.h"
 #include "views.h"
 
-#include <inttypes.h>
 #include <slab/slab.h>
-#include <stdio.h>
 
 const char *count_text(char text[SIZE_TEXT], uint64_t count)
 {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "target.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-
 /* A number from 1 to INT_MAX; 0: it is none. */
 static pid_t parse_pid(const char *text)
 {

@@ -6,8 +6,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <string.h>
-#include <unistd.h>
 
 #define INTERVAL 1.0 /* seconds, where none is given */
 

@@ -21,7 +21,6 @@
 #include "occupancy.h"
 
 #include <slab/slab.h>
-#include <time.h>
 
 /* Shortest and longest time between two looks in seconds, which args.c accepts. */
 #define TOP_INTERVAL_MIN 0.01

@@ -9,9 +9,6 @@
 #include "select.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define NAME_WIDTH_MIN 12
 #define NAME_WIDTH_WANTED 20
 #define NAME_WIDTH_MAX 48

@@ -8,9 +8,6 @@
 
 #include "select.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define SHEET_ROWS 400
 #define MAP_ROWS_MIN 4
 #define MAP_ROWS_MAX 100

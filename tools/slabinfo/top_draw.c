@@ -7,9 +7,6 @@
 
 #include "sites.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define SUMMARY_ROWS 2
 #define HEAD_ROWS (SUMMARY_ROWS + 1) /* and the line of messages */
 

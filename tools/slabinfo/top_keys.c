@@ -2,11 +2,6 @@
 /* What keys do. */
 #include "top.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define CONTROL(letter) ((letter) & 0x1f)
 
 /* Typing */
@@ -32,7 +27,7 @@ static enum top_action accept_interval(struct top *top)
 	return TOP_DRAW;
 }
 
-static enum top_action accept(struct top *top)
+static enum top_action accept_input(struct top *top)
 {
 	enum prompt prompt = top->prompt;
 
@@ -59,7 +54,7 @@ static enum top_action type(struct top *top, int key)
 	size_t length = strlen(top->input);
 
 	if (key == TOP_KEY_ENTER)
-		return accept(top);
+		return accept_input(top);
 	if (key == TOP_KEY_ESCAPE)
 		top->prompt = PROMPT_NONE;
 	else if (key == TOP_KEY_BACKSPACE)

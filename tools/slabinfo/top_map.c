@@ -6,10 +6,6 @@
  */
 #include "top_map.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char state_letters[STATES] = {
 	[STATE_PARTIAL] = 'p', [STATE_FULL] = 'F',   [STATE_EMPTY] = 'e',
 	[STATE_DEBUG] = 'D',   [STATE_LEGACY] = 'l', [STATE_GUARDED] = 'G',

@@ -4,8 +4,6 @@
 #include "top_picture.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wchar.h>
 
 #define TEXT_BYTES 512

@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "posix.h"
 
 /* The style of a glyph; top_screen.c maps styles to colours. */
 enum style {

@@ -5,10 +5,8 @@
  */
 #include "top_draw.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #define LINES 20 /* where -N is not given */
 

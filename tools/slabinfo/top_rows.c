@@ -8,8 +8,6 @@
 #include "select.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define KNOWN_LEAST 0.5 /* of the time that must have been counted */
 

@@ -10,13 +10,9 @@
 #include "top_draw.h"
 
 #include <curses.h>
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <term.h>
-#include <unistd.h>
 
 #define ESCAPE_MS 25 /* maximum time between the bytes of a key */
 

@@ -15,9 +15,6 @@
 
 #include "proc.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define COUNT_PAUSES 3 /* time for which the process counts, in pauses between looks */
 #define COUNT_US_MIN 1e6
 #define COUNT_US_MAX 3600e6 /* what it accepts */

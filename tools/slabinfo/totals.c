@@ -5,10 +5,6 @@
  */
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 struct figure {
 	uint64_t min, max, total, count;
 };

@@ -7,10 +7,7 @@
 #include "sites.h"
 #include "views.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <slab/slab.h>
-#include <stdio.h>
 
 static void print_site(struct symbolizer *symbolizer, const struct site *site)
 {

@@ -6,12 +6,6 @@
 #include "select.h"
 #include "views.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* --set's argument in parts. Names of caches may hold dots and equals signs, those of

@@ -9,11 +9,6 @@
 #include "standing.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char large_name[] = "size-large";
 
 /* --- reports -------------------------------------------------------------------------------------- */

@@ -7,11 +7,6 @@
 #include "sites.h"
 #include "views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Lines of each table unless -N says otherwise. */
 #define LINES_SHOWN 20
 

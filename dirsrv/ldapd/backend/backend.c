@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing the directory; its naming context, numbers and results. */
-#include <errno.h>
-#include <ldap.h>
 #include <lmdb.h>
 #include <slab/malloc.h>
 #include <stdarg.h>
-#include <string.h>
 #include <urcu/map/urcu-memb.h>
 #include <urcu/urcu-memb.h>
 

@@ -17,11 +17,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include <slab/dirsrv/entry.h>
 #include <slab/dirsrv/entry_cache.h>
 

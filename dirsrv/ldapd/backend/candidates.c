@@ -3,7 +3,6 @@
  * Which entries may match a filter, by the indexes: AND intersects its parts while that saves work,
  * OR unites its parts. What no index knows means all entries.
  */
-#include <errno.h>
 
 #include "backend/internal.h"
 

@@ -2,11 +2,7 @@
 /* Entries that are being made or changed: modifications, the RDN, stamps. */
 #include "backend/internal.h"
 
-#include <ldap.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "base/bytes.h"
 #include "schema/dn.h"

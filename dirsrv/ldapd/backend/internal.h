@@ -2,8 +2,6 @@
 /* The structures of the backend, for the files of this room. */
 #pragma once
 
-#include <pthread.h>
-
 #include "backend/backend.h"
 #include "base/memory.h"
 #include "schema/schema.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading LDIF: many entries in one transaction. */
-#include <errno.h>
-#include <ldap.h>
 #include <lmdb.h>
 #include <slab/malloc.h>
-#include <string.h>
 
 #include "backend/internal.h"
 #include "schema/dn.h"

@@ -2,11 +2,8 @@
 /*
  * Entries through dirsrv's entry cache; reading single entries: by DN, compare.
  */
-#include <errno.h>
-#include <ldap.h>
 #include <lmdb.h>
 #include <slab/memory.h>
-#include <string.h>
 #include <urcu/flavor.h>
 
 #include "backend/internal.h"

@@ -4,10 +4,7 @@
  * each time in a transaction of its own. Filters are evaluated, and entries are passed to the
  * caller, outside of transactions: a caller that waits for its client delays no other thread.
  */
-#include <errno.h>
-#include <ldap.h>
 #include <lmdb.h>
-#include <time.h>
 
 #include "backend/internal.h"
 #include "schema/dn.h"

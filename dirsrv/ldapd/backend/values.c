@@ -2,10 +2,7 @@
 /* The values of one type of a draft: finding, checking. */
 #include "backend/internal.h"
 
-#include <ldap.h>
 #include <slab/malloc.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 

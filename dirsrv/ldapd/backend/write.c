@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The operations that write, and what they have in common. */
-#include <errno.h>
-#include <ldap.h>
 #include <lmdb.h>
-#include <string.h>
 
 #include "backend/internal.h"
 #include "base/bytes.h"

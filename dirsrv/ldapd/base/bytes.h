@@ -2,10 +2,7 @@
 /* Bytes with a length: comparing, folding of ASCII case, hashes that are stored on disk. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/posix.h"
 
 #include <slab/dirsrv/entry.h>
 

@@ -2,8 +2,7 @@
 /* The monotonic clock. Both functions are MT-safe. */
 #pragma once
 
-#include <stdint.h>
-#include <time.h>
+#include "base/posix.h"
 
 /* clock_ns: nanoseconds of CLOCK_MONOTONIC. */
 static inline uint64_t clock_ns(void)

@@ -2,8 +2,7 @@
 /* What the server tells: its log, one line on stderr for each message; counters of events. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/posix.h"
 
 /* --- the log -------------------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <slab/malloc.h>
-#include <string.h>
 
 int cache_stop(struct slab_cache **cache)
 {

@@ -7,8 +7,7 @@
 #pragma once
 
 #include <slab/dirsrv/entry.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/posix.h"
 
 struct slab_cache;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Evaluation of filters on entries. */
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/bytes.h"

@@ -8,9 +8,6 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <string.h>
-
 /* --- nodes ---------------------------------------------------------------------------------- */
 
 static struct slab_cache *nodes, *parts;

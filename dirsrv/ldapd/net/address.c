@@ -5,19 +5,10 @@
 #include "base/log.h"
 #include "proto/response.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ldap.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 /* --- addresses ------------------------------------------------------------------------------ */
 

@@ -10,9 +10,6 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 #include <urcu/map/urcu-memb.h>
 #include <urcu/urcu-memb.h>
 

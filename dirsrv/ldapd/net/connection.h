@@ -11,7 +11,6 @@
 
 #include "net/net.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 

@@ -2,7 +2,6 @@
 /* The threads of the four forms: waiting for events, accepting, and working. */
 #include "net/internal.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <urcu/urcu-memb.h>
 

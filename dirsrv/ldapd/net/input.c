@@ -14,11 +14,7 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <ldap.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #define INPUT_BYTES 16384
 #define PARTIAL_MIN 512

@@ -6,16 +6,9 @@
 #include "base/log.h"
 #include "proto/response.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ldap.h>
 #include <slab/malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Descriptors beside those of connections: the database, the log, libraries. */
 #define OTHER_DESCRIPTORS 128

@@ -14,9 +14,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/posix.h"
 
 struct connection;
 struct net;

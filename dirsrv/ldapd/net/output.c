@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "proto/response.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #define CHUNK_MAX_BYTES 16384 /* what is kept at most while more follows */

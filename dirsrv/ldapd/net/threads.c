@@ -10,10 +10,6 @@
 
 #include "base/log.h"
 
-#include <errno.h>
-#include <string.h>
-#include <time.h>
-
 /* --- the queue of work ---------------------------------------------------------------------- */
 
 void work_queue_init(struct work_queue *queue)

@@ -9,10 +9,6 @@
 #include <slab/malloc.h>
 
 #include <crypt.h>
-#include <ldap.h>
-#include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 /* --- access: who may read, who may write, and what is never seen ---------------------------- */
 

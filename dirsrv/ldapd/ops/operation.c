@@ -8,11 +8,6 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <ldap.h>
-#include <stdio.h>
-#include <string.h>
-
 struct identity *identity_new(const char *dn, size_t length, bool root)
 {
 	struct identity *identity = slab_malloc(sizeof(*identity) + length + 1);

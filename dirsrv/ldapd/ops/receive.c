@@ -7,10 +7,6 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <ldap.h>
-#include <string.h>
-
 /* The network has no argument for its handler: a process has one server. */
 static struct server *the_server;
 

@@ -13,9 +13,6 @@
 #include "base/log.h"
 #include "schema/schema.h"
 
-#include <ldap.h>
-#include <string.h>
-
 /* --- what a search asks for: how many entries, and which attributes ------------------------- */
 
 unsigned long select_limit(const struct operation *operation)

@@ -9,9 +9,6 @@
 #include <slab/dirsrv/operation.h>
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct settings {
 	char root_dn[1024];      /* "": there is none */

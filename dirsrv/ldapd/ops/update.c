@@ -6,8 +6,6 @@
 
 #include <slab/malloc.h>
 
-#include <ldap.h>
-
 /* Returns false if the operation has been refused. A change waits for others, and for the disk. */
 static bool may_write(struct operation *operation)
 {

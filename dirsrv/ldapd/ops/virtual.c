@@ -12,11 +12,6 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include <ldap.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 /* --- making entries for the answer to a search ---------------------------------------------- */
 
 /* dirsrv has no entry without a DN: the root DSE is made under this one, and sent without. */

@@ -6,11 +6,6 @@
 
 #include <slab/malloc.h>
 
-#include <errno.h>
-#include <ldap.h>
-#include <string.h>
-#include <strings.h>
-
 bool request_bytes_equal(struct dirsrv_bytes bytes, const char *text)
 {
 	return bytes.length == strlen(text) && strncasecmp(bytes.data, text, bytes.length) == 0;

@@ -7,9 +7,6 @@
 #include <slab/dirsrv/entry.h>
 
 #include <lber.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Reading elements of BER with liblber, with one check that liblber leaves to its caller: an

@@ -7,8 +7,6 @@
 
 #include <slab/malloc.h>
 
-#include <ldap.h>
-
 /* --- elements: bounds of nested ones over liblber ------------------------------------------- */
 
 static _Thread_local BerElement *own;

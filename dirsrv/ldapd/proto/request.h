@@ -11,10 +11,6 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* The most that one request may have. */
 #define REQUEST_CONTROLS_MAX 16
 #define REQUEST_FILTER_DEPTH_MAX 64

@@ -5,8 +5,6 @@
 #include <slab/malloc.h>
 
 #include <lber.h>
-#include <ldap.h>
-#include <string.h>
 
 static _Thread_local struct {
 	BerElement *ber;

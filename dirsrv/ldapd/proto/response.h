@@ -10,9 +10,7 @@
 
 #include <slab/dirsrv/entry.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/posix.h"
 
 struct response {
 	uint32_t message_id; /* 0: an unsolicited notification */

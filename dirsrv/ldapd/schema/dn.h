@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <slab/dirsrv/entry.h>
 
 #include "base/memory.h"

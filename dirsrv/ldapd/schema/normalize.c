@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Normal forms: of values, by the matching rule of their type; of DNs, and taking these apart. */
-#include <stdint.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "schema/dn.h"

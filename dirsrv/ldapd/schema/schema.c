@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Attribute types and classes: the tables, looking them up by name. */
-#include <pthread.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "schema/schema.h"

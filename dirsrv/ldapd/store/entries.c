@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of entries: rows by id, ids by DN, children by parent. */
-#include <errno.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "store/internal.h"

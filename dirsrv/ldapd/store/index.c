@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Indexes: their keys, keeping them in step with entries, opening and building them, the ids that
  * they know. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "schema/schema.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lmdb.h>
-#include <pthread.h>
 
 #include "store/store.h"
 

@@ -6,8 +6,6 @@
 #include "base/memory.h"
 
 #include <slab/malloc.h>
-#include <stdlib.h>
-#include <string.h>
 
 uint64_t *ids_reserve(struct ids *ids, size_t more)
 {

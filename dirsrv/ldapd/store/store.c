@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing the database. */
-#include <errno.h>
-#include <fcntl.h>
 #include <slab/malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "store/internal.h"
 

@@ -3,9 +3,7 @@
  * Transactions; single tables. Reading transactions are kept for reuse. The map grows when none is
  * in use: then readers wait at the gate, and LMDB maps the file again.
  */
-#include <errno.h>
 #include <slab/malloc.h>
-#include <string.h>
 
 #include "store/internal.h"
 
