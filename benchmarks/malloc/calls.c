@@ -5,17 +5,10 @@
  *
  * The library to preload is in BENCH_PRELOAD, so that this program does without it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "mark.h"
 

@@ -4,11 +4,7 @@
  * benchmark that glibc's documentation describes, and a stress test with retained and exchanged
  * blocks. Written from these descriptions.
  */
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 

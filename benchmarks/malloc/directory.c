@@ -9,10 +9,6 @@
  * allocations of that worker as its class says; then the worker frees it, or hands it to the
  * next worker, which frees what it got after each operation.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks that grow by realloc(): one large one, and strings, one after the other or in turn. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 

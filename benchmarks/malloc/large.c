@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Large blocks, memory that must serve other sizes after it was freed, and limited address
  * space. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 
 #include "bench.h"
 

@@ -10,14 +10,6 @@
  * malloc-calls counts the system calls between them.
  */
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "mark.h"

@@ -2,7 +2,7 @@
 /* How a case tells malloc-calls where its measured part begins and ends. */
 #pragma once
 
-#include <unistd.h>
+#include "posix.h"
 
 #define MARK_CALL 0x51ab /* no system call: the kernel answers ENOSYS */
 

@@ -3,16 +3,8 @@
  * Programs of the system with the contestant as their malloc: the library in BENCH_PRELOAD. This
  * program itself does without it, so that the kernel's figures of a child are the child's.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 

@@ -5,9 +5,6 @@
  * blocks of both into one, as the Hoard paper describes cache-scratch and cache-thrash. Last, one
  * thread that changes its CPU.
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 

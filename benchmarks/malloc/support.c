@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What all cases use: their work, memory that is there, threads. */
-#include <pthread.h>
-#include <stdlib.h>
 
 #include "bench.h"
 

@@ -11,12 +11,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <pthread.h>
 
 #include "process.h"
 #include "trace.h"

@@ -10,7 +10,6 @@
  * A body is run by all threads of its team; with one thread it is the same code
  * in a process that has only one.
  */
-#include <sched.h>
 
 #include CONTESTANT
 

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include <baseline.h>
 
 #include "bench.h"

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include "bench.h"
 
@@ -17,7 +16,6 @@
 #define CONTESTANT_FREE(size, ptr) slab_mfree(ptr)
 #elif defined(CONTESTANT_GSLICE)
 #include <glib.h>
-#include <stdio.h>
 #define CONTESTANT_ALLOC(size) g_slice_alloc(size)
 #define CONTESTANT_FREE(size, ptr) g_slice_free1((size), (ptr))
 #else

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include <slab/malloc.h>
 #include <slab/slab.h>
 

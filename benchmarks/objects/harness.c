@@ -8,16 +8,10 @@
  * process does and leaves nothing behind for the next one. Rows go to stdout as
  * CSV, the allocator's name before them as a comment.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench.h"
 

@@ -3,8 +3,6 @@
  * The generator of program.h: which slots are live, which are empty, and with Zipf
  * ages which of them is due when.
  */
-#include <string.h>
-#include <sys/mman.h>
 
 #include "bench.h"
 #include "program.h"

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "posix.h"
 
 /* Live objects stay within 1 % of BENCH_LIVE_OBJECTS where a coin decides; ages of
  * a Zipf distribution let their number wander a little further. */

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <time.h>
-
 #include "trace.h"
 
 #ifdef TYPED_ALLOC

@@ -3,8 +3,6 @@
  * What cases, teams and the harness use: options of the run, its trace, the time stamp counter,
  * resident memory.
  */
-#include <string.h>
-#include <time.h>
 
 #include "bench.h"
 

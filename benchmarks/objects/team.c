@@ -8,10 +8,6 @@
  * stand still, and it may read what they recorded. Nothing here allocates while
  * a case runs: the allocator under test belongs to the case alone.
  */
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From the calls of a file to the streams of trace.h. Errors are constant sentences. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "trace.h"
 

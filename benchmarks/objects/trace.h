@@ -19,8 +19,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 #define TRACE_MAGIC "slabtrac"
 #define TRACE_VERSION 2u

@@ -6,16 +6,6 @@
  * program. It sees the functions of libslab that the example directory calls.
  */
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <slab/malloc.h>
 #include <slab/slab.h>

@@ -7,17 +7,7 @@
  *
  * Figures go to stdout as lines of case,size,metric,value.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 

@@ -2,15 +2,7 @@
 /* See process.h. Nothing here allocates. */
 #include "process.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 void bench_fail(const char *format, ...)
 {

@@ -2,8 +2,7 @@
 /* What programs of benchmarks need: lines for the runner, memory and CPUs of the process. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "posix.h"
 
 /* bench_fail: print one line and leave with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
