@@ -235,21 +235,15 @@ function(slab_add_page_size_tests)
 	endforeach()
 endfunction()
 
-# slab_add_tools_test(NAME … [SCRIPTED]): as slab_add_test(), for what runs slabinfo or a client on
-# the process control_server (tests/support/server.h). SCRIPTED: slabinfo also looks at processes that only
-# pretend (tests/tools/scripted_query.c).
+# slab_add_tools_test(NAME …): as slab_add_test(), for what runs slabinfo or a client on the process
+# control_server (tests/support/server.h).
 function(slab_add_tools_test name)
-	set(tool slabinfo)
-	if(SCRIPTED IN_LIST ARGN)
-		list(REMOVE_ITEM ARGN SCRIPTED)
-		set(tool slabinfo_scripted)
-	endif()
 	slab_add_test(${name} ${ARGN} LABELS tools)
 	target_link_libraries(${name} PRIVATE inspect PkgConfig::JSONC)
 	target_compile_definitions(${name} PRIVATE
-		SLABINFO="$<TARGET_FILE:${tool}>"
+		SLABINFO="$<TARGET_FILE:slabinfo>"
 		CONTROL_SERVER="$<TARGET_FILE:control_server>")
-	add_dependencies(${name} ${tool} control_server)
+	add_dependencies(${name} slabinfo control_server)
 endfunction()
 
 # slab_test_uses_go(TEST): Go compiles its library once for all tests, one after the other.

@@ -90,7 +90,6 @@ NOT_IN_MACHINE = {
     "libslab gives up waiting for a lock or a reader, which may be slower in the machine": [
         "Of/ReportsAtOnceTest.DoNotMix/ManyThreadsInANonBlockingPipe",
         "Stealing.WaitsForAThreadThatHoldsTheLock", "Stealing.WaitsWhileTheSlotIsClosed"],
-    "a decay pass comes between two calls of slabinfo": ["SlabinfoTest.TableIsTheDefault"],
     "the machine has no strip and objcopy": [
         "SymbolizeTest.WithoutDebugInformationTheSymbolTableIsEnough",
         "SymbolizeTest.SeparateDebugInformationIsFound"],

@@ -42,21 +42,6 @@ inline bool ends_with(const std::string &text, const std::string &end)
 	       text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/* The first line that has these words in it. */
-inline std::string line_with(const std::string &text, const std::string &words)
-{
-	for (const std::string &line : lines_of(text))
-		if (contains(line, words))
-			return line;
-	return "";
-}
-
-/* The lines of slabinfo's table: what is below it is left out. */
-inline std::vector<std::string> table_of(const std::string &text)
-{
-	return lines_of(text.substr(0, text.find("\n\n")));
-}
-
 /* The columns of the row of cache `name`. */
 inline std::vector<std::string> row_of(const std::string &table, const std::string &name)
 {

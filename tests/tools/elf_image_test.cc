@@ -6,6 +6,7 @@
 #include "../support/test.h"
 
 extern "C" {
+#include "printable.h"
 #include "memory_source.h"
 }
 
@@ -194,6 +195,33 @@ TEST(ElfImageTest, WhatIsSearchedOfAProcessIsBounded)
 	EXPECT_GT(process.forged.read, 32 * mib);
 	EXPECT_LE(process.forged.read, 64 * mib);
 	memory_free_mappings(&process.memory);
+}
+
+TEST(PrintableTest, ControlCharactersAndWhatIsNoUTF8AreReplaced)
+{
+	const struct {
+		const char *text, *printable;
+	} cases[] = {
+		{"", ""},
+		{"entry", "entry"},
+		{"Größe €𐍈", "Größe €𐍈"},
+		{"\x1b[31m\t\x7f\n", "?[31m???"},
+		{"\xc2\x9b"
+		 "1m\xc2\x80\xc2\xa0",
+		 "??1m??\xc2\xa0"},
+		{"\x9b"
+		 "1m\xff\xc3",
+		 "?1m??"},
+		{"\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80", "?????????"},
+	};
+
+	for (const auto &one : cases) {
+		std::string text = one.text;
+
+		EXPECT_EQ(is_printable(one.text), text == one.printable) << one.printable;
+		make_printable(text.data());
+		EXPECT_EQ(text, one.printable);
+	}
 }
 
 } /* namespace */

@@ -2,7 +2,9 @@
 """Processes of tests: programs with pipes, servers with caches, and processes that answer in libslab's place. They end with
 the test."""
 import contextlib
+import json
 import os
+import re
 import select
 import signal
 import socket
@@ -14,6 +16,7 @@ from pathlib import Path
 
 SOURCE, BUILD = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 SLABINFO = BUILD / "bin-scripted/slabinfo"
+SANITIZED = bool(re.search("^SLAB_SANITIZE:STRING=.", (BUILD / "CMakeCache.txt").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 class Program:
@@ -27,6 +30,11 @@ class Program:
 
     def line(self):
         return self.process.stdout.readline().rstrip("\n")
+
+    def finish(self):
+        """At the end of its input: its exit status and errors."""
+        self.errors = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, self.errors
 
     def end(self, number=signal.SIGTERM):
         """Its exit status and errors."""
@@ -45,10 +53,13 @@ class Server(Program):
         test.assertTrue(self.ready.startswith("ready "), self.ready)
 
     def do_task(self, task):
+        """What it prints meanwhile."""
         self.process.stdin.write(task + "\n")
         self.process.stdin.flush()
-        while self.line() not in ("done", ""):
-            pass
+        printed = ""
+        while (line := self.line()) not in ("done", ""):
+            printed += line
+        return printed
 
 
 class Impostor:
@@ -120,11 +131,45 @@ class Case(unittest.TestCase):
         self.folder = folder.name
         os.environ.update(SLAB_RUNTIME_DIR=folder.name, SLAB_TOOLS="off")
 
+    def set_environment(self, **variables):
+        os.environ.update(variables)
+        for name in variables:
+            self.addCleanup(os.environ.pop, name, None)
+
+    @staticmethod
+    def run_slabinfo(*words):
+        return subprocess.run([SLABINFO, *words], text=True, capture_output=True, check=False)
+
     def slabinfo(self, *words, status=0):
         """What it prints on standard output, or, if it fails, as its errors."""
-        ran = subprocess.run([SLABINFO, *words], text=True, capture_output=True, check=False)
-        self.assertEqual(ran.returncode, status, ran.stderr)
+        ran = self.run_slabinfo(*words)
+        self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
         return ran.stderr if status == 2 or not ran.stdout else ran.stdout
+
+    def refused(self, words, error, status=2):
+        """It does nothing but print this."""
+        ran = self.run_slabinfo(*words)
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("", f"slabinfo: {error}\n", status), words)
+
+    @staticmethod
+    def look(pid, *requests):
+        """The answer to the first; all answers as one text."""
+        text = subprocess.run([BUILD / "bin/look", str(pid), *requests], text=True, check=True, stdout=subprocess.PIPE).stdout
+        return json.loads(text) if len(requests) == 1 else text
+
+    def valid(self, documents, status=0, where="", how="closed"):
+        """Whether they are as docs/schema says, or wrong at that place; "closed": and have no member that it does not
+        describe."""
+        ran = subprocess.run(["/usr/bin/python3", SOURCE / "tests/tools/validate.py",
+                              SOURCE / "docs/schema/slabinfo.schema.json", how], input=documents, text=True, check=False,
+                             stdout=subprocess.PIPE)
+        if ran.returncode != 77:
+            self.assertEqual(ran.returncode, status, ran.stdout + documents)
+            self.assertIn(where, ran.stdout)
+
+    def has(self, text, *parts):
+        for part in parts:
+            self.assertIn(part, text)
 
 
 class FilesCase(Case):
@@ -135,16 +180,6 @@ class FilesCase(Case):
         os.chdir(self.folder)
         os.environ["TZ"] = "UTC"
         self.addCleanup(os.chdir, "/")
-
-    def refused(self, words, error, status=2):
-        self.assertEqual(self.slabinfo(*words, status=status), f"slabinfo: {error}\n", words)
-
-    def valid(self, documents, status=0):
-        """Whether they are as docs/schema says and have no member that it does not describe."""
-        ran = subprocess.run(["/usr/bin/python3", SOURCE / "tests/tools/validate.py",
-                              SOURCE / "docs/schema/slabinfo.schema.json"], input=documents, text=True, check=False,
-                             stdout=subprocess.PIPE)
-        self.assertIn(ran.returncode, (status, 77), ran.stdout + documents)
 
     def golden(self, name, got):
         path = SOURCE / "tests/tools/golden" / name
@@ -159,3 +194,24 @@ def write(name, text):
 
 def read(name):
     return Path(name).read_text(encoding="utf-8")
+
+
+# --- what slabinfo prints, taken apart ---
+
+def line_with(text, words):
+    """The first one."""
+    return next((line for line in text.splitlines() if words in line), "")
+
+
+def table_of(text):
+    """The lines of the table: what is below it is left out."""
+    return text.partition("\n\n")[0].splitlines()
+
+
+def row_of(text, name):
+    """The columns of the row of cache `name`."""
+    return next((line.split() for line in text.splitlines() if line.split()[:1] == [name]), [])
+
+
+def cache_of(document, name):
+    return next(cache for cache in document["caches"] if cache["name"] == name)
