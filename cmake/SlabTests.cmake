@@ -246,6 +246,16 @@ function(slab_add_tools_test name)
 	add_dependencies(${name} slabinfo control_server)
 endfunction()
 
+# slab_add_process_tests(NAME CLASS…): the test NAME.CLASS for each class of NAME.py, which looks at
+# processes from outside (processes.py).
+function(slab_add_process_tests name)
+	foreach(class IN LISTS ARGN)
+		add_test(NAME ${name}.${class} COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py
+			${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${class})
+		set_tests_properties(${name}.${class} PROPERTIES LABELS tools TIMEOUT 600 COST 20)
+	endforeach()
+endfunction()
+
 # slab_test_uses_go(TEST): Go compiles its library once for all tests, one after the other.
 function(slab_test_uses_go test)
 	set_tests_properties(${test} PROPERTIES RESOURCE_LOCK go

@@ -3,7 +3,8 @@
 
 usage: by_name.py TEXT...    (./run test TEXT..., which configures build/ first)
 
-A name is that of a GoogleTest case, Suite.Test and its parameter, or that of a test of ctest.
+A name is that of a GoogleTest case, Suite.Test and its parameter, that of a test of ctest, or that of
+a case in Python, Class.test_name, whose class runs whole.
 The cases are first looked for in the sources, so only programs that may have one are built, and
 what scripts run. ctest runs them as it does all tests: each engine, each page size. One failure
 is enough for exit status 1; a text that no name contains is an error, exit status 2.
@@ -19,6 +20,7 @@ import ctest_files
 
 BUILD = Path("build").resolve()
 CASE = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
+PYTHON = re.compile(r"^class (\w+)|^    def (test_\w+)", re.M)
 PARAMETER = re.compile(r'"([\w.]+)"')
 LONGEST_FILTER = 100_000  # bytes: an environment variable holds 128 KiB
 
@@ -61,6 +63,18 @@ def may_have(paths, text):
         if any(word in plain(name) for name in names for word in words):
             return True
     return False
+
+
+def python_cases(command):
+    """Class.test for each case of the script that the command runs, if it is one of unittest; a class by itself is what a test
+    of ctest runs."""
+    script = next((word for word in command if word.endswith(".py")), None)
+    found, current = [], ""
+    for name, case in PYTHON.findall(Path(script).read_text() if script else ""):
+        current = name or current
+        if case and (current in command or len(command) < 5):
+            found.append(f"{current}.{case}")
+    return found
 
 
 def listed_cases(program):
@@ -135,7 +149,9 @@ def main(texts):
     programs = {}
     for name, command in tests.items():
         programs.setdefault(Path(command[0]).name, []).append(name)
-    named = {text: {name for name in tests if plain(text) in plain(name)} for text in texts}
+    named = {text: {name for name, command in tests.items()
+                    if any(plain(text) in plain(case) for case in [name, *python_cases(command)])}
+             for text in texts}
     likely = {text: [program for program, paths in program_sources().items()
                      if program in programs and may_have(paths, text)] for text in texts}
     for text in texts:

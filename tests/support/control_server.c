@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,16 @@ static void count_failures(void)
 	printf("%d failed\n", failures);
 }
 
+static void create_many_caches(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "cache-with-a-long-name-%d", i);
+		create(name, 64, 0);
+	}
+}
+
 static void do_task(char task)
 {
 	switch (task) {
@@ -144,6 +155,12 @@ static void do_task(char task)
 		break;
 	case 'c':
 		count_failures();
+		break;
+	case 'd': /* not dumpable */
+		prctl(PR_SET_DUMPABLE, 0);
+		break;
+	case 'm':
+		create_many_caches();
 		break;
 	case 'x': /* another program */
 		execl("/bin/cat", "cat", NULL);

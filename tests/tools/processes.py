@@ -49,7 +49,10 @@ class Server(Program):
 
     def __init__(self, test, name="control_server", mode="plain"):
         super().__init__(test, BUILD / "bin" / name, mode)
+        self.child = self.line() if mode == "fork" else ""
         self.ready = self.line()
+        if self.ready.startswith("child"):
+            self.ready, self.child = self.child, self.ready
         test.assertTrue(self.ready.startswith("ready "), self.ready)
 
     def do_task(self, task):
