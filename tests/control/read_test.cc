@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* The request "read": what of the process's memory it serves, and what it refuses. */
-#include "../support/looks.h"
 #include "../support/server.h"
 #include "../support/rooms.h"
 
+extern "C" {
+#include "attach.h"
+}
+
 namespace
 {
+
+/* With files and offsets of stacks, as the tools have it. */
+json look(pid_t pid, const std::string &request)
+{
+	struct process process = {};
+
+	process.pid = pid;
+	process.way = WAY_MEMORY;
+	json answer(attach_query(&process, request.c_str(), nullptr));
+
+	attach_close(&process);
+	return answer;
+}
 
 class ReadTest : public testing::Test
 {

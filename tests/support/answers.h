@@ -36,12 +36,6 @@ inline std::vector<std::string> words_of(const std::string &line)
 	return words;
 }
 
-inline bool ends_with(const std::string &text, const std::string &end)
-{
-	return text.size() >= end.size() &&
-	       text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 /* The columns of the row of cache `name`. */
 inline std::vector<std::string> row_of(const std::string &table, const std::string &name)
 {
@@ -74,38 +68,11 @@ inline std::uint64_t number(struct json_object *object, const std::string &key)
 	return json_object_get_uint64(member(object, key));
 }
 
-inline struct json_object *find_cache(struct json_object *document, const std::string &name)
+/* What the control socket answers to a request; it must be true that it is "ok". */
+inline json query_json(const std::string &path, const std::string &request)
 {
-	struct json_object *caches = member(document, "caches");
+	json answer(json_tokener_parse(ask(path, "slab/2 " + request + "\n").c_str()));
 
-	for (std::size_t i = 0; i < json_object_array_length(caches); i++) {
-		struct json_object *cache = json_object_array_get_idx(caches, i);
-
-		if (name == json_object_get_string(member(cache, "name")))
-			return cache;
-	}
-	ADD_FAILURE() << "no cache " << name;
-	return nullptr;
-}
-
-inline std::string text(struct json_object *object, const std::string &key)
-{
-	const char *value = json_object_get_string(member(object, key));
-
-	return value ? value : "";
-}
-
-/* What --json prints, without the numbers that the time alone changes. */
-inline std::string quiet_json(const result &got)
-{
-	json document(json_tokener_parse(got.out.c_str()));
-	struct json_object *process;
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	if (!document)
-		return "none";
-	process = member(document.get(), "process");
-	json_object_object_del(process, "uptime");
-	json_object_object_del(process, "now");
-	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
+	EXPECT_TRUE(json_object_get_boolean(member(answer.get(), "ok"))) << request;
+	return answer;
 }

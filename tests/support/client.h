@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A runtime directory for a test, clients of the control sockets in it, and a process that
- * listens there in place of libslab.
- */
+/* A runtime directory for a test, and clients of the control sockets in it. */
 #pragma once
 
 #include "folder.h"
@@ -116,89 +113,4 @@ inline std::string ask_last(const std::string &path, const std::string &request)
 	asking.send(request);
 	asking.end_requests();
 	return asking.answer();
-}
-
-/* A socket where clients look for the control socket of this process, or -1. */
-inline int listen_in(const runtime_dir &dir)
-{
-	struct sockaddr_un address = {};
-	const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	address.sun_family = AF_UNIX;
-	std::strncpy(address.sun_path, dir.socket(getpid()).c_str(), sizeof(address.sun_path) - 1);
-	if (bind(listener, reinterpret_cast<struct sockaddr *>(&address), sizeof(address)) != 0 ||
-	    listen(listener, 64) != 0)
-		return -1;
-	return listener;
-}
-
-/* A process that listens where libslab would, and does `serve` with that socket. */
-class impostor
-{
-public:
-	template <typename Serve> impostor(const runtime_dir &dir, Serve serve)
-	{
-		int ready[2];
-		char byte;
-
-		mkdir((dir.path() + "/slab").c_str(), 0700);
-		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
-		pid_ = fork();
-		if (pid_ == 0) {
-			const int listener = listen_in(dir);
-
-			alarm(child_seconds);
-			if (listener >= 0 && write(ready[1], "", 1) == 1)
-				serve(listener);
-			_exit(1);
-		}
-		close(ready[1]);
-		EXPECT_EQ(read(ready[0], &byte, 1), 1);
-		close(ready[0]);
-	}
-
-	~impostor() { end(); }
-
-	impostor(const impostor &) = delete;
-	impostor &operator=(const impostor &) = delete;
-
-	void end()
-	{
-		if (pid_ > 0) {
-			kill(pid_, SIGKILL);
-			waitpid(pid_, nullptr, 0);
-		}
-		pid_ = -1;
-	}
-
-	pid_t pid() const { return pid_; }
-
-private:
-	pid_t pid_ = -1;
-};
-
-/* Serve the next client: `answer` makes an answer of its request. */
-template <typename Answer> void answer_one(int listener, Answer answer)
-{
-	const int fd = accept(listener, nullptr, nullptr);
-	char request[200] = "";
-
-	if (fd >= 0 && recv(fd, request, sizeof(request) - 1, 0) > 0) {
-		const std::string text = answer(std::string(request));
-
-		send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-	}
-	close(fd);
-}
-
-/* A process that answers every request with `answer`. */
-template <typename Check>
-void with_impostor(const runtime_dir &dir, const char *answer, Check check)
-{
-	const impostor process(dir, [answer](int listener) {
-		for (;;)
-			answer_one(listener, [answer](const std::string &) { return answer; });
-	});
-
-	check(process.pid());
 }

@@ -26,12 +26,9 @@ public:
 
 	explicit server(const std::vector<std::string> &words) : child_process(words)
 	{
-		if (words.back() == "fork")
-			child_line_ = line();
-		ready_ = line();
-		if (ready_.compare(0, 5, "child") == 0)
-			std::swap(ready_, child_line_);
-		EXPECT_EQ(ready_.compare(0, 6, "ready "), 0) << ready_;
+		const std::string ready = line();
+
+		EXPECT_EQ(ready.compare(0, 6, "ready "), 0) << ready;
 	}
 
 	/* Makes it do something; returns what it prints meanwhile. */
@@ -45,14 +42,6 @@ public:
 		EXPECT_EQ(next, "done");
 		return printed;
 	}
-
-	/* What slab_control_fd() returned. */
-	int control_fd() const { return std::atoi(ready_.c_str() + 6); }
-
-	const std::string &child_line() const { return child_line_; }
-
-private:
-	std::string ready_, child_line_;
 };
 
 inline result slabinfo(const std::vector<std::string> &words = {})
@@ -68,17 +57,6 @@ inline std::string output_of(const std::vector<std::string> &words)
 	EXPECT_EQ(got.status, 0) << got.err;
 	EXPECT_EQ(got.err, "");
 	return got.out;
-}
-
-/* It does nothing but print this error message. */
-inline void expect_error(const std::vector<std::string> &words, const std::string &message,
-			 int status = 2)
-{
-	const result got = slabinfo(words);
-
-	EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
-	EXPECT_EQ(got.status, status) << testing::PrintToString(words);
-	EXPECT_EQ(got.out, "");
 }
 
 inline std::string file_text(const std::string &path)
@@ -97,12 +75,6 @@ inline void write_file(const std::string &path, const std::string &text)
 
 	file << text;
 	EXPECT_TRUE(file.flush()) << path;
-}
-
-/* The default table without the lines about resident memory, which changes all the time. */
-inline std::string caches_part(const std::string &table)
-{
-	return table.substr(0, table.find("\nResident "));
 }
 
 /* --- threads of a server ------------------------------------------------------------ */

@@ -19,12 +19,13 @@ class ChangingProcessTest : public testing::Test
 protected:
 	~ChangingProcessTest() override { fail_capture(nullptr, 0); }
 
-	static struct process choose(pid_t pid)
+	static struct process choose(pid_t pid, bool memory = false)
 	{
 		struct choice choice = {};
 		struct process chosen;
 
 		choice.pid = pid;
+		choice.memory = memory;
 		EXPECT_EQ(attach_choose(&choice, &chosen), -1);
 		EXPECT_TRUE(json(attach_query(&chosen, "stats", nullptr)));
 		return chosen;
@@ -149,6 +150,33 @@ TEST_F(ChangingProcessTest, AProcessIsReadAfterItsFirstThreadHasEnded)
 	EXPECT_EQ(row_of(output_of({"-p", pid}), "entry").at(1), "500");
 	EXPECT_TRUE(contains(output_of({"-p", pid, "-du", "entry"}), "-> U"));
 	EXPECT_EQ(slabinfo({"--find-leaks", pid}).err, "");
+}
+
+TEST_F(ChangingProcessTest, AProcessThatVanishesMidwayFailsTheRequestAndTheQuestion)
+{
+	for (bool memory : {true, false}) {
+		server process;
+		struct process chosen = choose(process.pid(), memory);
+
+		EXPECT_EQ(chosen.way, memory ? WAY_MEMORY : WAY_SOCKET);
+		EXPECT_EQ(process.wait(), 0);
+		expect_change(chosen, "has ended");
+	}
+}
+
+TEST_F(ChangingProcessTest, AProcessThatStopsMidwayIsReadOn)
+{
+	server process;
+	struct process chosen = choose(process.pid());
+	int status;
+
+	kill(process.pid(), SIGSTOP);
+	ASSERT_EQ(waitpid(process.pid(), &status, WUNTRACED), process.pid());
+	fail_capture(message, sizeof(message));
+	EXPECT_TRUE(json(attach_query(&chosen, "stats", nullptr)));
+	EXPECT_STREQ(message, "");
+	kill(process.pid(), SIGCONT);
+	attach_close(&chosen);
 }
 
 } /* namespace */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One process looked at in each way: in its memory, over its socket, in a copy. All say the same. */
-#include "../support/looks.h"
 #include "../support/server.h"
 
 extern "C" {
+#include "memory.h"
 #include "memory_source.h"
 }
 
