@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include <slab/memory.h>
 #include <slab/slab.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -5,9 +5,6 @@
  */
 #include "fill.h"
 
-#include "memory.h"
-#include "source.h"
-
 #include <urcu/urcu-memb.h>
 
 #define RECORDS_MAX 1024

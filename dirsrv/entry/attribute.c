@@ -5,7 +5,6 @@
 #include <slab/malloc.h>
 
 #include <errno.h>
-#include <string.h>
 
 /* --- bulk allocation and free of objects, for code that takes them one by one --------------- */
 

@@ -5,7 +5,6 @@
 #include <slab/malloc.h>
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BUCKETS_MIN ((size_t)1 << 10)

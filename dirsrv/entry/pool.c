@@ -10,7 +10,6 @@
 #include <slab/rcu.h>
 #include <slab/stats.h>
 #include <stdio.h>
-#include <string.h>
 
 #define POOL_NAME_MAX (SLAB_MAX_NAME - 10)
 

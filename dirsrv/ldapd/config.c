@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "base/bytes.h"
-#include "base/memory.h"
 #include "schema/dn.h"
 #include "schema/schema.h"
 

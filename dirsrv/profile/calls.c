@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

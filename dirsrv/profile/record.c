@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <slab/dirsrv/profile.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

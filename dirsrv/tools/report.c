@@ -5,10 +5,6 @@
 #include "fail.h"
 #include "svg.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 /* --- text: a table for each clump ----------------------------------------------------------- */
 
 #define NAME_WIDTH 38

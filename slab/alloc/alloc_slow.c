@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <slab/slab.h>
-#include <string.h>
 
 #include "rseq.h"
 #include "alloc/alloc.h"

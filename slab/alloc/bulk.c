@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
-#include <string.h>
 
 #include "rseq.h"
 #include "alloc/alloc.h"

@@ -10,7 +10,6 @@
 #include "pages/account.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 static bool try_lock(pthread_mutex_t *lock)
 {

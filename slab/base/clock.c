@@ -7,9 +7,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000L

@@ -9,12 +9,10 @@
  */
 #include "base/fail.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/publish.h"
 #include "base/text.h"
-#include "base/options.h"
 
 struct injection {
 	struct slab_fail settings;

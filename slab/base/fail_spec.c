@@ -2,7 +2,6 @@
 /* Parsing SLAB_FAIL. A text with one invalid item changes nothing. */
 #include "base/fail.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"

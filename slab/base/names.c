@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
-#include <stddef.h>
 
 static const char *const event_names[SLAB_EVENT_COUNT] = {
 	[SLAB_EVENT_ALLOC_SLOWPATH] = "alloc_slowpath",

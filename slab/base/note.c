@@ -18,15 +18,11 @@
 #include <limits.h>
 #include <poll.h>
 #include <slab/stats.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"

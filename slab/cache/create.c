@@ -3,11 +3,8 @@
  * Creation of caches. destroy.c destroys them, and handles.c has their memory.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <slab/debug.h>
-#include <slab/slab.h>
 #include <slab/stats.h>
-#include <string.h>
 
 #include "cache/create.h"
 #include "alloc/alloc.h"

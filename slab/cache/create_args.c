@@ -6,7 +6,6 @@
 #include "cache/create_args.h"
 
 #include <ctype.h>
-#include <slab/slab.h>
 #include <stdbool.h>
 #include <string.h>
 

@@ -14,9 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <pthread.h>
 #include <slab/define.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/cancel.h"

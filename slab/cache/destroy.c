@@ -14,8 +14,6 @@
  * does not exist, it is an ordinary cache again. slabinfo still shows the cache, its name stays in
  * use, and a refused destruction has nothing to undo.
  */
-#include <errno.h>
-#include <pthread.h>
 
 #include "alloc/alloc.h"
 #include "base/cancel.h"

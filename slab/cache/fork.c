@@ -19,7 +19,6 @@
  * taken from the page layer, and one in which it runs constructors. A thread that takes slabs off the
  * lists for another purpose records them for the child (flush_lock.h, defrag.c, release.c).
  */
-#include <pthread.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"

@@ -31,7 +31,6 @@
 #include "pages/account.h"
 #include "pages/os.h"
 #include "pages/free_slabs.h"
-#include "pages/segment.h"
 #include "pages/topology.h"
 #include "core/init.h"
 #include "core/queue.h"

@@ -15,7 +15,6 @@
 #include <slab/debug.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
-#include <string.h>
 
 #include "base/compiler.h"
 #include "cache/create.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <slab/nofail.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,9 +7,6 @@
 #include "core/registry.h"
 #include "control/reply.h"
 
-#include <stdint.h>
-#include <string.h>
-
 static bool peer_has_rights; /* the serving thread alone uses it */
 
 void control_set_rights(bool has_rights)

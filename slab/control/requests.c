@@ -16,7 +16,6 @@
 #include "control/reply.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char accepted[] =

@@ -58,7 +58,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #define START_BYTES ((uint64_t)1 << 20)
 

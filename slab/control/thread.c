@@ -18,10 +18,8 @@
 #include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -15,7 +15,6 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 struct control_server control_server = {

@@ -9,12 +9,7 @@
  */
 #include "core/count.h"
 #include "base/clock.h"
-#include "core/cache.h"
-#include "core/gate.h"
 #include "core/registry.h"
-
-#include <pthread.h>
-#include <slab/stats.h>
 
 #define PERIOD_US 50000l
 

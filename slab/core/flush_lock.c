@@ -10,8 +10,6 @@
 #include "core/shard.h"
 #include "core/slab.h"
 
-#include <pthread.h>
-
 /* How long a thread lets urgent threads go first: about 10 ms. These wait that long at most. */
 #define STEPS 100u
 #define STEP_NS 100000L

@@ -4,7 +4,6 @@
 #include "core/cache.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
 #include <string.h>

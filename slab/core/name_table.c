@@ -9,8 +9,6 @@
 #include "core/cache.h"
 #include "pages/os.h"
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* A program with malloc() on libslab has up to 72 caches, most of them fewer than 32. The second

@@ -10,14 +10,10 @@
 #include "base/compiler.h"
 #include "base/own_work.h"
 #include "base/seqcount.h"
-#include "core/cache.h"
 #include "core/name_table.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -29,7 +29,6 @@
  * the other, not nested. The cache is pinned meanwhile, so a destructor that destroys it gets an
  * error.
  */
-#include <pthread.h>
 #include <slab/slab.h>
 
 #include "base/own_work.h"

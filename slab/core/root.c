@@ -2,9 +2,6 @@
 /* The root, and the ELF note that leads to it (root.h). */
 #include "core/root.h"
 #include "core/registry.h"
-#include "pages/account.h"
-#include "report/depot.h"
-#include "report/profile.h"
 
 #include <slab/inspect.h>
 

@@ -2,17 +2,13 @@
 /* Making a slab, its size, and finding the slabs of a cache. */
 #include "core/slab.h"
 
-#include <slab/stats.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "base/probe.h"
 #include "core/debug_record.h"
 #include "core/pin.h"
 #include "core/shard.h"
-#include "pages/account.h"
 #include "pages/free_slabs.h"
-#include "pages/topology.h"
 
 /* The least objects in a slab of each order, unless the largest slab holds fewer. */
 #define OBJECTS_MIN_SMALL 8u

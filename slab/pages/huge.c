@@ -13,7 +13,6 @@
  * small pages. So SLAB_HUGE=auto stops at the first huge page that takes HUGE_SLOW_US.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

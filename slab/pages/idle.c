@@ -7,7 +7,6 @@
 #include "pages/idle.h"
 
 #include "base/clock.h"
-#include "base/maintenance.h"
 #include "base/options.h"
 
 /* More than DECAY_EPOCHS, because a pass looks at a busy cache only once in that time. */

@@ -5,7 +5,6 @@
  * on failure if its comment says so, and ignores failures otherwise.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>

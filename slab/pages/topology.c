@@ -6,7 +6,6 @@
  * for tests of everything except the binding of pages.
  */
 #include <slab/stats.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

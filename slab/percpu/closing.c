@@ -2,14 +2,11 @@
 #include "percpu/closing.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "core/gate.h"
 #include "core/pin.h"
 #include "core/upcalls.h"
-#include "inject.h"
 #include "percpu/magazines.h"
 
 static char *create(bool is_long)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/length.h"
 
-#include <pthread.h>
-
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "core/flush_lock.h"

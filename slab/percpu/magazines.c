@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/magazines.h"
 
-#include "inject.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 

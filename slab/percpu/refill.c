@@ -7,7 +7,6 @@
 #include "percpu/refill.h"
 
 #include <errno.h>
-#include <slab/slab.h>
 
 #include "base/maintenance.h"
 #include "base/probe.h"

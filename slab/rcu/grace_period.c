@@ -4,19 +4,13 @@
  * recycling. A thread flips or recycles only while it has set `driving`; comments call it the
  * driver. free_rcu.c describes the protocol.
  */
-#include "inject.h"
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/compiler.h"
 #include "base/error.h"
 #include "base/probe.h"
-#include "core/shard.h"
-#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/idle.h"
-
-#include <errno.h>
 
 #define HOLD_UP_NS 100000L
 /* If too many objects wait, a thread within a section is delayed once for every 128 that it

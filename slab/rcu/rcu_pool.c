@@ -3,7 +3,6 @@
  * Memory for struct cache_rcu. It is reused but never unmapped, since a callback may still be
  * pending when its cache is destroyed.
  */
-#include <pthread.h>
 
 #include "pages/os.h"
 #include "rcu/grace_period.h"

@@ -5,7 +5,6 @@
  * Such a thread runs callbacks of caches, and a callback may use the cache's flavour. So the
  * thread registers with that flavour before the callback and unregisters after it.
  */
-#include <stdbool.h>
 
 #include "core/cache.h"
 #include "rcu/grace_period.h"

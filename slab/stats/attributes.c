@@ -10,10 +10,8 @@
 #include "core/shard.h"
 #include "debug/debug_cache.h"
 
-#include <errno.h>
 #include <slab/debug.h>
 #include <slab/stats.h>
-#include <string.h>
 
 /* More empty slabs than any shard needs. */
 #define MIN_PARTIAL_MAX 65535

@@ -4,9 +4,7 @@
  * change them meanwhile. The slabs of a cache are looked at only if there may be debug slabs, which have
  * no shard that counts them.
  */
-#include <errno.h>
 #include <slab/stats.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "core/init.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slab_cache_traces() and slab_mark(): call sites of this process (debug/call_sites.h). */
-#include <errno.h>
 #include <slab/debug.h>
-#include <string.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"

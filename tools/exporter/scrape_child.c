@@ -4,7 +4,6 @@
 #include "job.h"
 #include "listening.h"
 #include "memory.h"
-#include "proc.h"
 
 static bool is_listed(const struct found *found, size_t count, pid_t pid)
 {

@@ -14,7 +14,6 @@
 #include "listening.h"
 #include "memory.h"
 #include "peer.h"
-#include "proc.h"
 
 #include <glob.h>
 

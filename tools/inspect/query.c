@@ -5,7 +5,6 @@
  */
 #include "memory.h"
 #include "peer.h"
-#include "proc.h"
 #include "query.h"
 
 /* The timeout until an answer begins, unless it comes at once, and the further time until it is

@@ -6,18 +6,13 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <slab/inspect.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "answer.h"
 #include "core/shard.h"
 #include "held.h"
-#include "process.h"
 #include "pages/os.h"
 #include "control/reply.h"
 

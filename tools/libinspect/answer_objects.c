@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers about objects and memory: "objects", "regions" and "validate" (docs/answers.md). */
 #include <errno.h>
-#include <string.h>
 
 #include "objects.h"
 #include "regions.h"

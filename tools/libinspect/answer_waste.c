@@ -9,7 +9,6 @@
  * samples stand for them.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "answer.h"
 #include "control/reply.h"

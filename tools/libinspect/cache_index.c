@@ -5,7 +5,6 @@
  * search ends. The scan finds the cache of a slab by address. Names are searched only once, to
  * find caches that were read twice.
  */
-#include <string.h>
 
 #include "process.h"
 

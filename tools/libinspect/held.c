@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Collecting the free objects that lie beside their slabs, in one sorted list. */
 #include <errno.h>
-#include <string.h>
 
 #include "held.h"
-#include "core/reserve.h"
 #include "pages/os.h"
 
 #define ROOM_FIRST ((size_t)4096)

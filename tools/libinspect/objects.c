@@ -4,14 +4,10 @@
  * file, or a process that stands still, they are those of one moment.
  */
 #include <errno.h>
-#include <slab/slab.h>
-#include <string.h>
 
 #include "objects.h"
-#include "core/debug_record.h"
 #include "core/shard.h"
 #include "pages/os.h"
-#include "report/track.h"
 
 /* A map, and with args.rcu those of the objects that wait. */
 #define MAP_WORDS (3 * SLAB_OBJECTS_MAX / 64)

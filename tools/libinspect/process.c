@@ -12,11 +12,6 @@
 #include "pages/os.h"
 
 #include <errno.h>
-#include <slab/debug.h>
-#include <slab/inspect.h>
-#include <slab/slab.h>
-#include <slab/stats.h>
-#include <string.h>
 
 #define CACHES_MAX (1u << 20) /* more than slab_cache_create() makes */
 #define REGISTRY_TRIES 64

@@ -3,9 +3,7 @@
  * slabs are on. */
 #include <errno.h>
 #include <inttypes.h>
-#include <slab/debug.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "debug/damage.h"
 #include "debug/debug_cache.h"
@@ -14,7 +12,6 @@
 #include "verify.h"
 #include "verify_lists.h"
 #include "pages/os.h"
-#include "report/track.h"
 
 #define SLAB_BYTES_MAX (UINT64_C(1) << SLAB_SHIFT_MAX)
 /* Bytes of struct slab_debug and the records, copies of objects included. */

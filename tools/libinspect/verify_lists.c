@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #include "core/shard.h"
 #include "verify_lists.h"

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <slab/define.h>
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* --- caches --------------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <urcu/urcu-memb.h>
 
 #include <gtest/gtest.h>

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <ldap.h>
-#include <string>
 
 extern "C" {
 #include "filter/filter.h"

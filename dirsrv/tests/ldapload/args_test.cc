@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <sys/un.h>
-#include <unistd.h>
 #include <vector>
 
 extern "C" {

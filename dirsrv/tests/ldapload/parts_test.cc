@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <ldap.h>
 #include <memory>
 #include <string>
 #include <vector>
