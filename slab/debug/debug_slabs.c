@@ -279,7 +279,7 @@ bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab)
 {
 	if (!debug_is_profiled(slab))
 		return debug_has_present_layout(cache, slab->debug);
-	return profile_is_on() && slab->debug->object_size == cache->object_size;
+	return profile_is_on();
 }
 
 /* Update nr_debug_empty: a slab on the list may have become unused, or used. */

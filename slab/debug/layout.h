@@ -28,18 +28,15 @@ static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 	return debug_flags & DEBUG_FLAGS_LAYOUT;
 }
 
-/* Does a debug slab, or a copy of its struct slab_debug, have the layout that the cache's new slabs get?
- * The object size is compared, too: merging may have made the cache's objects larger. Threads that look
- * without the lock see it change. */
-__attribute__((no_sanitize("thread"))) static inline bool debug_has_present_layout(
-	const struct slab_cache *cache, const struct slab_debug *debug)
+/* Does a debug slab, or a copy of its struct slab_debug, have the layout that the cache's new slabs get? */
+static inline bool debug_has_present_layout(const struct slab_cache *cache,
+					    const struct slab_debug *debug)
 {
 	const uint64_t debug_flags = cache_debug_flags(cache);
 
 	return debug_flags & DEBUG_FLAGS_SLAB &&
 	       __atomic_load_n(&debug->debug_flags, __ATOMIC_RELAXED) ==
-		       debug_flags_of_layout(debug_flags) &&
-	       __atomic_load_n(&debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
+		       debug_flags_of_layout(debug_flags);
 }
 
 void debug_layout(const struct slab_cache *cache, uint64_t debug_flags,
