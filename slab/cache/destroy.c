@@ -3,13 +3,12 @@
  * Destruction of caches.
  *
  * The thread first waits until no object waits for a grace period and no other thread has pinned
- * the cache. Then it refuses to destroy a cache that has objects in use. The destruction of a
- * merged cache only removes one name. The registry recognizes destroyed handles, so a second
- * destruction is an error and not a crash.
+ * the cache. Then it refuses to destroy a cache that has objects in use. The registry recognizes
+ * destroyed handles, so a second destruction is an error and not a crash.
  *
  * Under registry_lock the thread marks the cache `dying` and pins it. From then on no other
- * thread can pin the cache or merge with it, and the rest needs no registry_lock: destructors run
- * and leaks are reported while other threads create and destroy caches, and fork. The cache stays
+ * thread can pin the cache, and the rest needs no registry_lock: destructors run and leaks are
+ * reported while other threads create and destroy caches, and fork. The cache stays
  * registered to the end. So a fork takes its locks, and in the child, where the destroying thread
  * does not exist, it is an ordinary cache again. slabinfo still shows the cache, its name stays in
  * use, and a refused destruction has nothing to undo.
