@@ -4,7 +4,7 @@
 # hunts.sh COMPILER SOURCE BUILD: the bugs of examples/corruption, hunted in a server that is
 # compiled as servers are, with -O2 -g. Does the first report of the command that
 # docs/hunting-corruption.md advises name the guilty function, and the line of a bad free? If it does
-# not, does the second report of the same run?
+# not, does the second report of the same run? Is each hunt, the names included, over in 3 seconds?
 set -u
 
 compiler=$1
@@ -15,7 +15,7 @@ build=$3
 least=12
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-functions=0 later=0 hunts=0 lines=0 frees=0
+functions=0 later=0 hunts=0 lines=0 frees=0 longest=0
 
 for variable in $(env | sed -n 's/^\(SLAB_[A-Z_]*\)=.*/\1/p'); do
 	unset "$variable"
@@ -34,7 +34,9 @@ build_server()
 # run BUG OPTION...
 run()
 {
+	begin=$(date +%s%3N)
 	timeout 60 "$folder/server" "$@" 2>&1 >"$folder/said" | "$build/bin/slab-symbolize" >"$folder/log"
+	took=$(($(date +%s%3N) - begin))
 }
 
 # names N FUNCTION: is it in the stacks of report N?
@@ -51,6 +53,7 @@ hunt()
 	shift
 	hunts=$((hunts + 1))
 	run "$@"
+	[ $took -le $longest ] || longest=$took
 	if names 1 "$function"; then
 		functions=$((functions + 1))
 		echo "$1 $2 $3: $function()"
@@ -94,7 +97,6 @@ hunt_free worker.c 'slab_mfree(bug_is(BUG_INVALID_FREE)' note invalid-free
 hunt_free worker.c 'slab_free(bug_is(BUG_WRONG_CACHE)' put wrong-cache
 hunt_free worker.c 'slab_mfree(text);' hello foreign-memory
 
-
 # Two bugs that libslab does not report: poison shows the one, ThreadSanitizer the other.
 failed=0
 fail()
@@ -119,5 +121,7 @@ else
 fi
 
 echo "$compiler -O2: the first report names the guilty function of $functions of $hunts bugs, the" \
-	"second that of $later more; the first the line of $lines of $frees bad frees"
-[ $functions -ge $least ] && [ $later -ge 1 ] && [ $lines -eq $frees ] && [ $failed -eq 0 ]
+	"second that of $later more; the first the line of $lines of $frees bad frees;" \
+	"the longest hunt took $longest ms"
+[ $functions -ge $least ] && [ $later -ge 1 ] && [ $lines -eq $frees ] && [ $longest -le 3000 ] &&
+	[ $failed -eq 0 ]
