@@ -2,8 +2,8 @@
 #
 # types.awk: writes a program with TYPES types of one size, and a function for each that frees an
 # object of it. main() frees one object of each type twice, so that a report must name each of the
-# functions. `kind` is "defined" (SLAB_DEFINE_CACHE), "typed" (SLAB_DEFINE_TYPED) or "class"
-# (slab::cache, C++).
+# functions. `kind` is "defined" (SLAB_DEFINE_CACHE), "typed" (SLAB_DEFINE_TYPED), "raw" (slab_free())
+# or "class" (slab::cache, C++).
 
 function type(n)
 {
@@ -17,6 +17,10 @@ function type(n)
 		print "static struct slab_cache *cache" n ";"
 		free = "t" n "_free(cache" n ", object)"
 		alloc = "t" n "_alloc(cache" n ")"
+	} else if (kind == "raw") {
+		print "static struct slab_cache *cache" n ";"
+		free = "slab_free(cache" n ", object)"
+		alloc = "slab_alloc(cache" n ")"
 	} else {
 		print "static slab::cache<t" n "> *cache" n ";"
 		free = "cache" n "->destroy(object)"
@@ -29,6 +33,8 @@ function create(n)
 {
 	if (kind == "typed")
 		print "\tcache" n " = t" n "_cache_create(NULL, 0);"
+	if (kind == "raw")
+		print "\tcache" n " = SLAB_CACHE(struct t" n ", 0);"
 	if (kind == "class")
 		print "\tcache" n " = new slab::cache<t" n ">(\"t" n "\");"
 }
