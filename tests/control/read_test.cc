@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The request "read": what of the process's memory it serves, and what it refuses. */
+#include <sys/uio.h>
+
+#include "../support/refuse.h"
 #include "../support/server.h"
 #include "../support/rooms.h"
 
@@ -26,7 +29,7 @@ json look(pid_t pid, const std::string &request)
 class ReadTest : public testing::Test
 {
 protected:
-	std::string socket() const { return dir.socket(process.pid()); }
+	std::string socket() const { return dir.socket(process->pid()); }
 
 	std::uint64_t root() const { return number(query_json(socket(), "ping").get(), "root"); }
 
@@ -52,7 +55,7 @@ protected:
 	}
 
 	runtime_dir dir;
-	server process;
+	std::unique_ptr<server> process = std::make_unique<server>();
 };
 
 TEST_F(ReadTest, TheRootIsServed)
@@ -87,7 +90,7 @@ TEST_F(ReadTest, AConnectionServesManyRequests)
 
 TEST_F(ReadTest, ObjectsAreNotServed)
 {
-	const json slabs = look(process.pid(), "slabs entry");
+	const json slabs = look(process->pid(), "slabs entry");
 	struct json_object *row = json_object_array_get_idx(member(slabs.get(), "slabs"), 0);
 	const std::uint64_t object = json_object_get_uint64(json_object_array_get_idx(row, 0));
 
@@ -97,7 +100,7 @@ TEST_F(ReadTest, ObjectsAreNotServed)
 
 TEST_F(ReadTest, MemoryOfTheProgramIsNotServed)
 {
-	std::ifstream maps("/proc/" + std::to_string(process.pid()) + "/maps");
+	std::ifstream maps("/proc/" + std::to_string(process->pid()) + "/maps");
 	std::string line;
 
 	while (std::getline(maps, line))
@@ -106,6 +109,32 @@ TEST_F(ReadTest, MemoryOfTheProgramIsNotServed)
 			expect_foreign(std::stoull(line, nullptr, 16));
 	expect_foreign(8);
 	expect_foreign(UINT64_C(0x7ffffffff000));
+}
+
+/* A program has the filter of the thread that starts it. */
+TEST_F(ReadTest, AProcessThatMayNotReadItselfBySystemCallsIsServed)
+{
+	std::string marks(SEGMENT_MARKS, 0);
+	struct slab_root copy;
+
+	process.reset();
+	std::thread([this] {
+		if (refuse(SYS_process_vm_readv, EPERM))
+			process = std::make_unique<server>();
+	}).join();
+	if (!process)
+		GTEST_SKIP() << "the kernel installs no filter";
+	const std::string bytes = read(root(), sizeof(copy));
+
+	ASSERT_EQ(bytes.size(), sizeof(copy));
+	std::memcpy(&copy, bytes.data(), sizeof(copy));
+
+	const struct iovec to = {marks.data(), marks.size()};
+	const struct iovec from = {const_cast<std::uint8_t *>(copy.marks), marks.size()};
+
+	ASSERT_EQ(process_vm_readv(process->pid(), &to, 1, &from, 1, 0),
+		  static_cast<ssize_t>(marks.size()));
+	EXPECT_EQ(read(reinterpret_cast<std::uint64_t>(copy.marks), marks.size()), marks);
 }
 
 TEST_F(ReadTest, ARangeThatLeavesAStructureIsNotServed)
