@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inspections while caches are created and destroyed: each is seen once at most. */
 #include "../support/objects.h"
+#include "../support/process.h"
 #include "inspection.h"
 
 namespace
@@ -27,6 +28,32 @@ TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
 		free_many(caches[i], held[i]);
 		EXPECT_EQ(slab_cache_destroy(caches[i]), 0);
 	}
+}
+
+/* In a child, with which they all end. */
+TEST(InspectTest, MoreCachesThanSixteenBitsCountAreShown)
+{
+	EXPECT_EQ(run_in_child([] {
+			  struct slab_cache *cache = nullptr;
+			  unsigned created = 0, shown = 0;
+
+			  for (; created < 65600; created++)
+				  cache = slab_cache_create(("n" + std::to_string(created)).c_str(),
+							    64, nullptr, 0);
+			  if (!slab_alloc(cache))
+				  return 1;
+			  const std::string text = inspect("stats").text, name = "\"name\":\"n";
+
+			  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;
+			       at++)
+				  shown++;
+			  return shown == created && from_member(text, name + "65599\"")
+								     .find(number("slabs", 1)) !=
+							     std::string::npos
+					 ? 0
+					 : 2;
+		  }),
+		  "");
 }
 
 /* Caches of which some are destroyed and created again all the time, one at a time. */
