@@ -126,7 +126,8 @@ static void print_waste(const struct options *options, const struct process *pro
 	print_caches(options, caches);
 	if (holders->count)
 		print_holders(options, symbolizer, holders);
-	if (caches->bytes > known)
+	/* Each holder's bytes are rounded down. */
+	if (caches->bytes > known + holders->count)
 		printf("%sWho keeps %s is not recorded; slabinfo -p %d -du REGEXP switches that "
 		       "on.\n",
 		       holders->count ? "" : "\n", size_text(text, caches->bytes - known),
