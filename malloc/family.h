@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 void cfree(void *ptr);
@@ -26,6 +27,25 @@ void *new_object_aligned_or_null(size_t size, size_t align, const void *nothrow)
 	CXX_NAME("_ZnwmSt11align_val_tRKSt9nothrow_t");
 void *new_array_aligned_or_null(size_t size, size_t align, const void *nothrow)
 	CXX_NAME("_ZnamSt11align_val_tRKSt9nothrow_t");
+
+/* Those of this library, whatever the program replaces. */
+extern void *own_object(size_t size) __attribute__((visibility("hidden")));
+extern void *own_array(size_t size) __attribute__((visibility("hidden")));
+extern void *own_object_aligned(size_t size, size_t align) __attribute__((visibility("hidden")));
+extern void *own_array_aligned(size_t size, size_t align) __attribute__((visibility("hidden")));
+
+/* Has the program replaced none of the throwing forms? */
+static inline bool are_own(void)
+{
+	return __builtin_expect(new_object == own_object && new_array == own_array, 1);
+}
+
+static inline bool are_own_aligned(void)
+{
+	return __builtin_expect(new_object_aligned == own_object_aligned &&
+					new_array_aligned == own_array_aligned,
+				1);
+}
 
 /* delete, delete[]; with the size, with the alignment, with both; those for constructors that
  * throw after a new that returns NULL */

@@ -120,26 +120,15 @@ void *new_array_aligned(size_t size, size_t align)
 
 /* --- new that returns NULL --------------------------------------------------------------- */
 
-extern void *own_object(size_t size) __attribute__((alias("_Znwm"), visibility("hidden")));
-extern void *own_array(size_t size) __attribute__((alias("_Znam"), visibility("hidden")));
+extern void *own_object(size_t size) __attribute__((alias("_Znwm")));
+extern void *own_array(size_t size) __attribute__((alias("_Znam")));
 extern void *own_object_aligned(size_t size, size_t align)
-	__attribute__((alias("_ZnwmSt11align_val_t"), visibility("hidden")));
+	__attribute__((alias("_ZnwmSt11align_val_t")));
 extern void *own_array_aligned(size_t size, size_t align)
-	__attribute__((alias("_ZnamSt11align_val_t"), visibility("hidden")));
+	__attribute__((alias("_ZnamSt11align_val_t")));
 
 /* These forms are to call the throwing ones and catch the exception. They do so only where the
  * program has replaced one of those. */
-static bool are_own(void)
-{
-	return LIKELY(new_object == own_object && new_array == own_array);
-}
-
-static bool are_own_aligned(void)
-{
-	return LIKELY(new_object_aligned == own_object_aligned &&
-		      new_array_aligned == own_array_aligned);
-}
-
 static FAILURE void *or_null_failed(const char *name, size_t size, const void *nothrow,
 				    const void *caller)
 {

@@ -2,14 +2,14 @@
 /*
  * Allocation by size (<slab/malloc.h>), from caches named size-16 … size-32k.
  *
- * Size classes are multiples of 16 up to 128, then eight per doubling, so above 128 a class is at
- * most 12.5 % larger than the class below. The cache of a class is created when it is first
- * needed. For small sizes, a table in steps of 16 bytes leads to the cache, which avoids computing
- * the class. large.c serves larger sizes.
+ * The cache of a size class (size_class.h) is created when it is first needed. For small sizes, a
+ * table in steps of 16 bytes leads to the cache, which avoids computing the class. large.c serves
+ * larger sizes.
  */
 #include <errno.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
+#include <slab/token.h>
 #include <string.h>
 
 #include "rseq.h"
@@ -18,13 +18,12 @@
 #include "base/maintenance.h"
 #include "cache/create.h"
 #include "cache/large.h"
+#include "cache/size_class.h"
+#include "cache/token.h"
 #include "core/slab.h"
 #include "core/user_pointer.h"
 #include "debug/bug_info.h"
 #include "debug/debug_cache.h"
-
-#define SMALL_CLASSES 8u /* 16, 32, … 128 */
-#define CLASSES 72u
 
 #define SMALL_SIZE 1024u
 #define SMALL_STEP(size) (((size) + 15) / 16)
@@ -32,26 +31,6 @@
 static SLAB_EARLY struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
 /* Of each class from 1 on. registry_lock protects it; readers are atomic. */
 static SLAB_EARLY struct slab_cache *class_caches[CLASSES + 1];
-
-static unsigned class_of(size_t size)
-{
-	unsigned log2;
-
-	if (size <= 128)
-		return size ? (unsigned)(size + 15) / 16 : 1;
-	/* Classes above 2^log2 are an eighth of 2^log2 apart. */
-	log2 = 63 - (unsigned)__builtin_clzl(size - 1);
-	return 1 + SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
-}
-
-static size_t class_size(unsigned class)
-{
-	unsigned step = class - SMALL_CLASSES - 1, log2 = 7 + step / 8;
-
-	if (class <= SMALL_CLASSES)
-		return (size_t)class * 16;
-	return ((size_t)1 << log2) + ((size_t)(step % 8 + 1) << (log2 - 3));
-}
 
 static void set_small(unsigned class, struct slab_cache *cache)
 {
@@ -262,11 +241,19 @@ size_t slab_usable_size(const void *ptr)
 	return slab ? usable(cache, slab, ptr) : 0;
 }
 
-static void *move(void *ptr, size_t old, size_t size, const void *caller)
+/* malloc_for() for a token, which may be 0. */
+static void *malloc_as(uint64_t token, size_t size, const void *caller)
+{
+	struct slab_cache *cache = token_cache_get(token, size);
+
+	return cache ? slab_alloc_slow(cache, size, caller) : malloc_for(size, caller);
+}
+
+static void *move(void *ptr, size_t old, size_t size, uint64_t token, const void *caller)
 {
 	const bool grows = old > SLAB_MALLOC_MAX_CACHED && size > old;
 	void *to = grows ? large_profile_begin(large_alloc_growing(size), size, caller)
-			 : malloc_for(size, caller);
+			 : malloc_as(token, size, caller);
 
 	if (!to)
 		return NULL;
@@ -275,29 +262,39 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 	return to;
 }
 
+/* Would an allocation of this size and token come from this cache? An untyped one stays where it is. */
+static bool serves(const struct slab_cache *cache, uint64_t token, size_t size)
+{
+	const uint64_t has = token_of(cache);
+
+	if (size > SLAB_MALLOC_MAX_CACHED || (has && (has != token || size > cache->object_size)))
+		return false;
+	return class_of(size) == class_of(cache->object_size);
+}
+
 /* Try to change the size without a copy. NULL: that is impossible. */
 static void *resize(struct slab_cache *cache, struct slab *slab, void *ptr, size_t size,
-		    const void *caller)
+		    uint64_t token, const void *caller)
 {
 	if (!cache)
 		return size > SLAB_MALLOC_MAX_CACHED ? large_resize(slab, size) : NULL;
-	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != cache->size)
+	if (!serves(cache, token, size))
 		return NULL;
 	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(cache, slab, ptr, size, caller))
 		return NULL;
 	return ptr;
 }
 
-void *slab_realloc(void *ptr, size_t size)
+/* Token 0: the allocation keeps its own. */
+static void *realloc_for(void *ptr, size_t size, uint64_t token, const void *caller)
 {
-	const void *caller = __builtin_return_address(0);
 	const int saved = errno;
 	struct slab_cache *cache;
 	struct slab *slab;
 	void *resized;
 
 	if (!ptr)
-		return malloc_for(size, caller);
+		return token ? malloc_as(token, size, caller) : malloc_for(size, caller);
 	if (!size) {
 		free_for(ptr, caller);
 		return NULL;
@@ -307,13 +304,25 @@ void *slab_realloc(void *ptr, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	resized = resize(cache, slab, ptr, size, caller);
+	if (!token && cache)
+		token = token_of(cache);
+	resized = resize(cache, slab, ptr, size, token, caller);
 	if (resized) {
 		large_profile_again(resized, size, caller);
 		return resized;
 	}
 	errno = saved;
-	return move(ptr, usable(cache, slab, ptr), size, caller);
+	return move(ptr, usable(cache, slab, ptr), size, token, caller);
+}
+
+void *slab_realloc(void *ptr, size_t size)
+{
+	return realloc_for(ptr, size, 0, __builtin_return_address(0));
+}
+
+void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const void *caller)
+{
+	return realloc_for(ptr, size, token, caller);
 }
 
 /* A slab starts at a multiple of its size, so the objects of a class whose size is a multiple of

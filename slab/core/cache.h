@@ -152,6 +152,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	 * clears. */
 	size_t size; /* bytes from object to object */
 	size_t object_size; /* as requested */
+	uint64_t
+		token; /* by_size: of the one type that it serves (cache/token.h), else 0; atomic */
 	size_t align;
 	uint64_t flags; /* without debug flags */
 	uintptr_t tag; /* tag of the user of slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */

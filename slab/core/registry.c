@@ -51,6 +51,19 @@ void registry_remove(struct slab_cache *cache)
 	seqcount_write_end(&registry_changes);
 }
 
+bool registry_rename(struct slab_cache *cache, const char *name)
+{
+	if (name_table_find(name))
+		return false;
+	name_table_remove(cache);
+	seqcount_write_begin(&registry_changes);
+	memset(cache->name, 0, sizeof(cache->name));
+	memcpy(cache->name, name, strlen(name));
+	seqcount_write_end(&registry_changes);
+	name_table_add(cache);
+	return true;
+}
+
 bool cache_is_registered(const struct slab_cache *cache)
 {
 	return cache && cache->magic == CACHE_MAGIC;

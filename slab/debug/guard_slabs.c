@@ -58,7 +58,9 @@ size_t guard_slab_bytes(void)
 /* Applications may rely on the natural alignment of an allocation by size. */
 static size_t align_of(const struct slab_cache *cache)
 {
-	return cache->by_size ? cache->object_size & -cache->object_size : cache->align;
+	const size_t natural = cache->object_size & -cache->object_size;
+
+	return cache->by_size && natural > cache->align ? natural : cache->align;
 }
 
 /* Most writes beyond an object are behind it, so three of four objects end where their pages end. In

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation by size and type, for programs that clang compiles with -fsanitize=alloc-token.
+ *
+ * The compiler passes each allocation a token, a hash of its type's name. libslab_malloc.so has the
+ * functions that it calls, such as __alloc_token_malloc(), and passes them on to those of this
+ * header. So each type has caches of its own, with the type's name or its token in slabinfo and in
+ * reports (docs/types.md).
+ *
+ * The first size of a type has a cache of exactly this size. Further sizes have a cache for each
+ * size class of <slab/malloc.h> in which the type has some allocations. Token 0 stands for no type,
+ * and ordinary caches serve it, sizes above SLAB_MALLOC_MAX_CACHED, and all types after
+ * SLAB_TOKEN_CACHES_MAX caches. Memory is freed as in <slab/malloc.h>.
+ *
+ * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe; <slab/slab.h>
+ * defines these words.
+ */
+#ifndef SLAB_TOKEN_H
+#define SLAB_TOKEN_H
+
+#include <slab/malloc.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most caches of types. */
+#define SLAB_TOKEN_CACHES_MAX 4096u
+
+/* The longest name of a type. */
+#define SLAB_TOKEN_NAME_MAX 56
+
+/* SLAB_TOKEN_OF: the token of a type, where the program is compiled with tokens. */
+#ifdef __SANITIZE_ALLOC_TOKEN__
+#define SLAB_TOKEN_OF(type) __builtin_infer_alloc_token(sizeof(type))
+#endif
+
+/* slab_token_malloc, slab_token_calloc, slab_token_memalign: slab_malloc(), slab_calloc() and
+ * slab_memalign() for a type. Call sites and reports show the code address `caller`, such as
+ * __builtin_return_address(0) of a wrapper. */
+SLAB_API void *slab_token_malloc(size_t size, uint64_t token, const void *caller)
+	SLAB_ALLOCATOR_(slab_mfree, 1);
+SLAB_API void *slab_token_calloc(size_t n, size_t size, uint64_t token, const void *caller)
+	SLAB_ALLOCATOR_(slab_mfree, 1);
+SLAB_API void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void *caller)
+	SLAB_ALLOCATOR_(slab_mfree, 1);
+
+/* slab_token_realloc: slab_realloc() for a type. Memory of another type moves to this one; with
+ * token 0, as in slab_realloc(), it keeps its type. */
+SLAB_API void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const void *caller)
+	SLAB_ATTR_(warn_unused_result);
+
+/*
+ * slab_token_name: give a type's caches, present and future, the name NAME, and NAME-96 or NAME-2k
+ * for a size class. A name that another cache has already is left to it. Without a name a type's
+ * caches are called token-D5D5177A51D2519E, with the digits of its token.
+ *
+ * @token  such as SLAB_TOKEN_OF(struct conn)
+ * @name   1 to SLAB_TOKEN_NAME_MAX printable characters without blanks
+ *
+ * Returns 0, or -EINVAL, or -ENOMEM if there is no memory or there are too many types.
+ */
+SLAB_API int slab_token_name(uint64_t token, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLAB_TOKEN_H */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions with tokens (token_entries.h). What is unusual goes to the plain function. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <slab/token.h>
+
+#include "family.h"
+#include "token_entries.h"
+
+#define CALLER __builtin_return_address(0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+void *__alloc_token_malloc(size_t size, uint64_t token)
+{
+	return slab_token_malloc(size, token, CALLER);
+}
+
+void *__alloc_token_calloc(size_t n, size_t size, uint64_t token)
+{
+	return slab_token_calloc(n, size, token, CALLER);
+}
+
+void *__alloc_token_realloc(void *ptr, size_t size, uint64_t token)
+{
+	return slab_token_realloc(ptr, size, token, CALLER);
+}
+
+void *__alloc_token_reallocarray(void *ptr, size_t n, size_t size, uint64_t token)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return slab_token_realloc(ptr, bytes, token, CALLER);
+}
+
+void *__alloc_token_aligned_alloc(size_t align, size_t size, uint64_t token)
+{
+	return slab_token_memalign(align, size, token, CALLER);
+}
+
+static bool is_power_of_two(size_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+void *__alloc_token_memalign(size_t align, size_t size, uint64_t token)
+{
+	return is_power_of_two(align) ? slab_token_memalign(align, size, token, CALLER)
+				      : memalign(align, size);
+}
+
+int __alloc_token_posix_memalign(void **ret_ptr, size_t align, size_t size, uint64_t token)
+{
+	const int saved = errno;
+	void *ptr;
+
+	if (!is_power_of_two(align) || align % sizeof(void *))
+		return EINVAL;
+	ptr = slab_token_memalign(align, size, token, CALLER);
+	errno = saved;
+	if (!ptr)
+		return ENOMEM;
+	*ret_ptr = ptr;
+	return 0;
+}
+
+/* Whole pages have no type. */
+void *__alloc_token_valloc(size_t size, uint64_t token)
+{
+	(void)token;
+	return valloc(size);
+}
+
+void *__alloc_token_pvalloc(size_t size, uint64_t token)
+{
+	(void)token;
+	return pvalloc(size);
+}
+
+/* --- new: if there is no memory, the plain operator tries once more and fails as it must --------- */
+
+static inline void *typed(size_t size, uint64_t token, const void *caller)
+{
+	return are_own() ? slab_token_malloc(size, token, caller) : NULL;
+}
+
+static inline void *typed_aligned(size_t size, size_t align, uint64_t token, const void *caller)
+{
+	return are_own_aligned() ? slab_token_memalign(align, size, token, caller) : NULL;
+}
+
+void *__alloc_token__Znwm(size_t size, uint64_t token)
+{
+	void *ptr = typed(size, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_object(size);
+}
+
+void *__alloc_token__Znam(size_t size, uint64_t token)
+{
+	void *ptr = typed(size, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_array(size);
+}
+
+void *__alloc_token__ZnwmSt11align_val_t(size_t size, size_t align, uint64_t token)
+{
+	void *ptr = typed_aligned(size, align, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_object_aligned(size, align);
+}
+
+void *__alloc_token__ZnamSt11align_val_t(size_t size, size_t align, uint64_t token)
+{
+	void *ptr = typed_aligned(size, align, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_array_aligned(size, align);
+}
+
+void *__alloc_token__ZnwmRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
+{
+	void *ptr = typed(size, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_object_or_null(size, nothrow);
+}
+
+void *__alloc_token__ZnamRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
+{
+	void *ptr = typed(size, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_array_or_null(size, nothrow);
+}
+
+void *__alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
+						       const void *nothrow, uint64_t token)
+{
+	void *ptr = typed_aligned(size, align, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_object_aligned_or_null(size, align, nothrow);
+}
+
+void *__alloc_token__ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
+						       const void *nothrow, uint64_t token)
+{
+	void *ptr = typed_aligned(size, align, token, CALLER);
+
+	return LIKELY(ptr) ? ptr : new_array_aligned_or_null(size, align, nothrow);
+}

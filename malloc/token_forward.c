@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* libslab_token.a: the functions of C. */
+#include <malloc.h>
+
+#include "token_forward.h"
+
+FORWARD_ALL(TOKEN_ENTRIES_C)

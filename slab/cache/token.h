@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches of types (<slab/token.h>): from a token and a size to a cache.
+ *
+ * The first size of a token gets a cache of exactly this size. Other sizes use size classes of the
+ * token. Entries of the table appear and never leave it, and their caches are never destroyed, so
+ * readers take no lock: an old table, which a larger one has replaced, is only out of date.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "cache/size_class.h"
+#include "core/cache.h"
+
+struct token_type;
+
+/* What the fast path needs of a type. */
+struct token_entry {
+	uint64_t token; /* 0: the entry is empty; written last */
+	size_t size; /* the first one; 0: there was none; atomic */
+	struct slab_cache *cache; /* of this size; NULL: not created yet; atomic */
+	struct token_type *type;
+};
+
+struct token_table {
+	uint64_t mask; /* the number of entries - 1 */
+	struct token_entry entry[]; /* of a token: at its low bits, or behind */
+};
+
+/* The caches of classes, from 1 on. Atomic. */
+struct token_classes {
+	struct slab_cache *cache[CLASSES + 1];
+	uint8_t asked[CLASSES + 1]; /* allocations while there was none */
+};
+
+/* A type. It stays where it is, in contrast to its entry. registry_lock protects the members;
+ * `cache` and `classes` are atomic. */
+struct token_type {
+	uint64_t token;
+	size_t size;
+	struct slab_cache *cache;
+	struct token_classes *classes; /* NULL: there was one size */
+	char name[SLAB_MAX_NAME + 1]; /* "": unknown */
+};
+
+extern struct token_table *token_table; /* atomic */
+
+/* The entry of a token; it is empty if the token has none. */
+static inline struct token_entry *token_entry_find(struct token_table *table, uint64_t token)
+{
+	uint64_t i = token & table->mask, has;
+
+	while ((has = __atomic_load_n(&table->entry[i].token, __ATOMIC_ACQUIRE)) != token && has)
+		i = (i + 1) & table->mask;
+	return &table->entry[i];
+}
+
+static inline struct slab_cache *token_class_cache(const struct token_type *type, size_t size)
+{
+	const struct token_classes *classes =
+		type ? __atomic_load_n(&type->classes, __ATOMIC_ACQUIRE) : NULL;
+
+	if (!classes || size > CLASS_MAX)
+		return NULL;
+	return __atomic_load_n(&classes->cache[class_of(size)], __ATOMIC_ACQUIRE);
+}
+
+/* The cache; NULL: there is none, yet or at all. */
+static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
+{
+	struct token_table *table = __atomic_load_n(&token_table, __ATOMIC_ACQUIRE);
+	const struct token_entry *entry = token_entry_find(table, token);
+
+	if (SLAB_LIKELY(__atomic_load_n(&entry->size, __ATOMIC_RELAXED) == size))
+		return __atomic_load_n(&entry->cache, __ATOMIC_ACQUIRE);
+	return token_class_cache(entry->type, size);
+}
+
+/* As token_cache_find(), but creates the cache if it is due. NULL: the allocation is an ordinary one.
+ * Keeps errno. */
+struct slab_cache *token_cache_get(uint64_t token, size_t size);
+
+/* The token of a cache's type; 0: it has none. */
+static inline uint64_t token_of(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->token, __ATOMIC_RELAXED);
+}

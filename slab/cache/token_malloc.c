@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocation by size and type (<slab/token.h>), from the caches of token.c. */
+#include <errno.h>
+#include <slab/malloc.h>
+#include <slab/token.h>
+#include <string.h>
+
+#include "rseq.h"
+#include "alloc/alloc.h"
+#include "base/compiler.h"
+#include "cache/token.h"
+
+/* The fast path misses, or the allocation is an ordinary one. */
+static SLAB_SLOWPATH void *malloc_slow(size_t size, uint64_t token, const void *caller)
+{
+	struct slab_cache *cache = token_cache_get(token, size);
+
+	return cache ? slab_alloc_slow(cache, size, caller) : slab_malloc_from(size, caller);
+}
+
+static inline void *malloc_for(size_t size, uint64_t token, const void *caller)
+{
+	struct slab_cache *cache = token_cache_find(token, size);
+	void *obj;
+
+	if (SLAB_LIKELY(cache) &&
+	    SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
+		return obj;
+	return malloc_slow(size, token, caller);
+}
+
+void *slab_token_malloc(size_t size, uint64_t token, const void *caller)
+{
+	return malloc_for(size, token, caller);
+}
+
+void *slab_token_calloc(size_t n, size_t size, uint64_t token, const void *caller)
+{
+	size_t bytes;
+	void *ptr;
+
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > CLASS_MAX)
+		return slab_calloc(n, size);
+	ptr = malloc_for(bytes, token, caller);
+	return ptr ? memset(ptr, 0, bytes) : NULL;
+}
+
+/* Objects are aligned to the largest power of two that divides the size of their cache. */
+void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void *caller)
+{
+	struct slab_cache *cache;
+	void *ptr;
+
+	if (!align || align & (align - 1) || align > CLASS_MAX || size > CLASS_MAX)
+		return slab_memalign_from(align, size, caller);
+	if (align <= 16)
+		return malloc_for(size, token, caller);
+	cache = token_cache_get(token, (size + align - 1) & ~(align - 1));
+	if (!cache || cache->object_size % align)
+		return slab_memalign_from(align, size, caller);
+	ptr = slab_alloc_slow(cache, size, caller);
+	if (!ptr || (uintptr_t)ptr % align == 0)
+		return ptr;
+	/* With red zones, objects are aligned to a page at most. */
+	slab_mfree(ptr);
+	return slab_memalign_from(align, size, caller);
+}
