@@ -31,7 +31,7 @@
 
 #define FAST(number, type, name, parameters, arguments)                                            \
 	type __alloc_token_##number##_##name parameters;                                           \
-	__attribute__((weak)) type __alloc_token_##number##_##name parameters                      \
+	__attribute__((visibility("hidden"))) type __alloc_token_##number##_##name parameters      \
 	{                                                                                          \
 		const uint64_t token = number;                                                     \
                                                                                                    \

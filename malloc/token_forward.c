@@ -4,4 +4,6 @@
 
 #include "token_forward.h"
 
+__thread uint64_t slab_token_wrapped;
+
 FORWARD_ALL(TOKEN_ENTRIES_C)

@@ -9,15 +9,20 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <slab/token.h>
+
 #include "token_entries.h"
 
+#define HIDDEN __attribute__((visibility("hidden")))
 #define LIBRARY "libslab_malloc.so.0"
 
-/* Weak: a library that is loaded before the program's own functions may stand for them. */
+/* Hidden: a library that is linked with this one has functions and wrappers of its own. */
 #define FORWARD(type, name, parameters, arguments)                                                 \
 	static type(*live_##name) AND_TOKEN parameters;                                            \
-	__attribute__((weak)) type __alloc_token_##name AND_TOKEN parameters                       \
+	HIDDEN type __alloc_token_##name AND_TOKEN parameters                                      \
 	{                                                                                          \
+		if (!token)                                                                        \
+			token = slab_token_wrapped;                                                \
 		return live_##name ? live_##name WITH_TOKEN arguments : name arguments;            \
 	}
 

@@ -63,6 +63,35 @@ SLAB_API void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const 
  */
 SLAB_API int slab_token_name(uint64_t token, const char *name);
 
+/*
+ * SLAB_TOKEN_WRAPPER: the program's own allocation function NAME, declared with the attribute malloc or
+ * alloc_size, passes types on. With -fsanitize-alloc-token-extended the compiler calls
+ * __alloc_token_NAME() in its place, which this macro defines: what NAME allocates with functions of
+ * libslab_token.a and without a type of its own gets the type. One for each such function:
+ *
+ *	SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size))
+ */
+#define SLAB_TOKEN_WRAPPER(type, name, parameters, arguments)                                      \
+	type __alloc_token_##name SLAB_TOKEN_PARAMETERS_ parameters                                \
+	{                                                                                          \
+		const uint64_t before_ = slab_token_wrapped;                                       \
+		type(*plain_) parameters = name;                                                   \
+		type allocated_;                                                                   \
+                                                                                                   \
+		/* The compiler must not know that it calls NAME. */                               \
+		__asm__("" : "+r"(plain_));                                                        \
+		if (token_)                                                                        \
+			slab_token_wrapped = token_;                                               \
+		allocated_ = plain_ arguments;                                                     \
+		slab_token_wrapped = before_;                                                      \
+		return allocated_;                                                                 \
+	}
+#define SLAB_TOKEN_PARAMETERS_(...) (__VA_ARGS__, uint64_t token_)
+
+/* Of libslab_token.a: the token that a wrapper of this thread was called with; 0: none. */
+extern __thread uint64_t slab_token_wrapped
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 #ifdef __cplusplus
 }
 #endif

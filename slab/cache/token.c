@@ -21,7 +21,7 @@
 #define FIRST_ENTRIES 64u
 /* Allocations of a class before it gets a cache. */
 #define ASKED_MIN 16u
-/* Types and classes have memory of their own, which is mapped in pieces. */
+/* Types have memory of their own, which is mapped in pieces. */
 #define PIECE_BYTES ((size_t)65536)
 
 static struct {
@@ -119,9 +119,6 @@ static struct token_type *type_for(uint64_t token, size_t size)
 		type = entry->type;
 		if (!type->size)
 			set_size(entry, size);
-		if (type->size != size && !type->classes)
-			__atomic_store_n(&type->classes, take_memory(sizeof(*type->classes)),
-					 __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&registry_lock);
 	return type;
@@ -191,19 +188,16 @@ static bool is_due(uint8_t *asked)
 static struct slab_cache *class_cache(struct token_type *type, size_t size)
 {
 	const unsigned class = class_of(size);
-	struct token_classes *classes = __atomic_load_n(&type->classes, __ATOMIC_ACQUIRE);
 	struct slab_cache *cache;
 
-	if (!classes)
-		return NULL;
 	if (class_size(class) == type->size) {
 		cache = first_cache(type);
-		__atomic_store_n(&classes->cache[class], cache, __ATOMIC_RELEASE);
+		__atomic_store_n(&type->class_cache[class], cache, __ATOMIC_RELEASE);
 		return cache;
 	}
-	if (!is_due(&classes->asked[class]))
+	if (!is_due(&type->asked[class]))
 		return NULL;
-	return create(type, class_size(class), class_size(class), &classes->cache[class]);
+	return create(type, class_size(class), class_size(class), &type->class_cache[class]);
 }
 
 static SLAB_SLOWPATH struct slab_cache *get_slow(uint64_t token, size_t size)
@@ -247,13 +241,11 @@ static void rename_cache(struct slab_cache *cache, const struct token_type *type
 /* Under registry_lock. */
 static void rename_type(struct token_type *type, const char *name)
 {
-	const struct token_classes *classes = type->classes;
-
 	snprintf(type->name, sizeof(type->name), "%s", name);
 	rename_cache(type->cache, type, 0);
-	for (unsigned i = 1; classes && i <= CLASSES; i++)
-		if (classes->cache[i] != type->cache)
-			rename_cache(classes->cache[i], type, class_size(i));
+	for (unsigned i = 1; i <= CLASSES; i++)
+		if (type->class_cache[i] != type->cache)
+			rename_cache(type->class_cache[i], type, class_size(i));
 }
 
 int slab_token_name(uint64_t token, const char *name)

@@ -30,20 +30,15 @@ struct token_table {
 	struct token_entry entry[]; /* of a token: at its low bits, or behind */
 };
 
-/* The caches of classes, from 1 on. Atomic. */
-struct token_classes {
-	struct slab_cache *cache[CLASSES + 1];
-	uint8_t asked[CLASSES + 1]; /* allocations while there was none */
-};
-
 /* A type. It stays where it is, in contrast to its entry. registry_lock protects the members;
- * `cache` and `classes` are atomic. */
+ * caches are atomic. */
 struct token_type {
 	uint64_t token;
 	size_t size;
 	struct slab_cache *cache;
-	struct token_classes *classes; /* NULL: there was one size */
 	char name[SLAB_MAX_NAME + 1]; /* "": unknown */
+	uint8_t asked[CLASSES + 1]; /* allocations of a class while it had no cache; atomic */
+	struct slab_cache *class_cache[CLASSES + 1]; /* from 1 on */
 };
 
 extern struct token_table *token_table; /* atomic */
@@ -58,16 +53,6 @@ static inline struct token_entry *token_entry_find(struct token_table *table, ui
 	return &table->entry[i];
 }
 
-static inline struct slab_cache *token_class_cache(const struct token_type *type, size_t size)
-{
-	const struct token_classes *classes =
-		type ? __atomic_load_n(&type->classes, __ATOMIC_ACQUIRE) : NULL;
-
-	if (!classes || size > CLASS_MAX)
-		return NULL;
-	return __atomic_load_n(&classes->cache[class_of(size)], __ATOMIC_ACQUIRE);
-}
-
 /* The cache; NULL: there is none, yet or at all. */
 static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
 {
@@ -76,7 +61,9 @@ static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
 
 	if (SLAB_LIKELY(__atomic_load_n(&entry->size, __ATOMIC_RELAXED) == size))
 		return __atomic_load_n(&entry->cache, __ATOMIC_ACQUIRE);
-	return token_class_cache(entry->type, size);
+	if (!entry->type || size > CLASS_MAX)
+		return NULL;
+	return __atomic_load_n(&entry->type->class_cache[class_of(size)], __ATOMIC_ACQUIRE);
 }
 
 /* As token_cache_find(), but creates the cache if it is due. NULL: the allocation is an ordinary one.
