@@ -12,7 +12,7 @@ _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -n --numa
 	-D --display-activity
 	-s --shrink -v --validate -d --debug --set --reset --trim --sample --profile --fail
 	--mark --since-mark --find-leaks --stop-limit --record --interval --plot --diff
-	-p --pid --process --memory --core --exe --copy -h --help --version'
+	-p --pid --process --memory --core --exe --types --copy -h --help --version'
 
 # The numbers of the processes that can be looked at, a line for each, and their names,
 # which may have blanks in them.
@@ -98,7 +98,7 @@ _slabinfo_value()
 	--process)
 		_slabinfo_lines "$2" < <(_slabinfo_names "$3" | sort -u)
 		;;
-	--core | --exe | --map | --pprof | --flame | --record | --plot)
+	--core | --exe | --types | --map | --pprof | --flame | --record | --plot)
 		_slabinfo_files "$2"
 		;;
 	--set)

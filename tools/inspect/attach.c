@@ -3,6 +3,7 @@
  * Choosing a process or a core file, and listing processes. query.c queries them.
  */
 #include "attach.h"
+#include "aliases.h"
 #include "find.h"
 #include "memory.h"
 #include "query.h"
@@ -28,6 +29,7 @@ void attach_close(struct process *process)
 {
 	memory_close(process->memory);
 	process->memory = NULL;
+	aliases_free(process);
 }
 
 /* Report why no process was found. */

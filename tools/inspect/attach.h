@@ -12,6 +12,7 @@
 #include <json-c/json.h>
 
 struct memory;
+struct aliases;
 
 /* Which process to choose. All zero: the only one that has slab caches. */
 struct choice {
@@ -43,6 +44,7 @@ struct process {
 	struct memory *memory; /* once it is open (memory.h), else NULL */
 	bool unseen; /* it may have no caches; see struct choice */
 	struct proc_identity identity; /* when it was found */
+	struct aliases *aliases; /* NULL: none (aliases.h) */
 };
 
 struct process_list {
@@ -78,6 +80,11 @@ int attach_list(const struct choice *choice);
  * from memory, others by the process.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
+
+/* attach_name_types: show caches of types without a name with what this function writes to `text` and
+ * returns; NULL: no name is known (aliases.h). */
+typedef const char *type_namer(struct process *process, uint64_t token, char text[64]);
+void attach_name_types(type_namer *function);
 
 /* attach_stand_still: let all further queries see the process as it is at one moment: stop it, copy its
  * memory, and let it go on (memory.h). A core file is such a moment already. false after an error

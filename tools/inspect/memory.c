@@ -117,6 +117,11 @@ struct mapping *memory_find_mapping(const struct memory *memory, uint64_t addres
 	return NULL;
 }
 
+const char *memory_file(const struct memory *memory, size_t number)
+{
+	return number < memory->mappings ? memory->mapping[number].path : NULL;
+}
+
 bool memory_mapped_at(const struct memory *memory, uint64_t address, struct memory_mapped *mapped)
 {
 	const struct mapping *mapping = memory_find_mapping(memory, address);

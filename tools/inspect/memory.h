@@ -45,6 +45,9 @@ const char *memory_trouble(const struct memory *memory);
  * file's load address, as slab-symbolize takes them. NULL: no file is mapped there. */
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset);
 
+/* memory_file: the path of a mapping, by its number in order of addresses; NULL: there are no more. */
+const char *memory_file(const struct memory *memory, size_t number);
+
 /* A file that is mapped: addresses start … end are its bytes from `offset` on. */
 struct memory_mapped {
 	size_t number; /* of the mapping, in order of addresses */

@@ -3,6 +3,7 @@
  * Queries. Those that only read are answered from memory (query_memory.c). The others are a line to the
  * control socket and a line back (docs/control.md).
  */
+#include "aliases.h"
 #include "memory.h"
 #include "peer.h"
 #include "query.h"
@@ -210,7 +211,7 @@ static bool is_served(struct process *process)
 	return false;
 }
 
-struct json_object *attach_query(struct process *process, const char *request, const char *name)
+static struct json_object *query(struct process *process, const char *request, const char *name)
 {
 	char line[REQUEST_TEXT];
 	int length =
@@ -234,4 +235,12 @@ struct json_object *attach_query(struct process *process, const char *request, c
 		return query_socket(process, line, patience(line));
 	report_only_read(process);
 	return NULL;
+}
+
+struct json_object *attach_query(struct process *process, const char *request, const char *name)
+{
+	struct json_object *answer = query(process, request, aliases_real(process, name));
+
+	aliases_show(process, answer);
+	return answer;
 }

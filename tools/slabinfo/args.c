@@ -249,6 +249,9 @@ static bool set_choice(struct options *options, int option)
 	case OPTION_EXE:
 		options->choice.exe = optarg;
 		break;
+	case OPTION_TYPES:
+		options->types = optarg;
+		break;
 	default:
 		options->choice.memory = true;
 		break;
@@ -311,6 +314,7 @@ static bool set_option(struct options *options, int option)
 	case OPTION_COPY:
 	case OPTION_CORE:
 	case OPTION_EXE:
+	case OPTION_TYPES:
 	case OPTION_MEMORY:
 		return set_choice(options, option);
 	default:

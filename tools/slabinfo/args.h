@@ -83,6 +83,7 @@ struct options {
 	uint64_t mark; /* of --since-mark, 0: the last one */
 	const char *file; /* of --map, --record, --plot, --pprof, --flame */
 	char **operands; /* VIEW_PLOT: recordings; VIEW_DIFF: two files; NULL at the end */
+	const char *types; /* the file of --types, NULL: none */
 	struct choice choice;
 	const char *pattern; /* NULL: all caches */
 	regex_t regex; /* compiled from the pattern */

@@ -6,6 +6,7 @@
  */
 #include "options.h"
 #include "select.h"
+#include "types.h"
 #include "views.h"
 
 #include <slab/slab.h>
@@ -182,7 +183,9 @@ static int run_on_process(struct options *options)
 	status = attach_choose(&options->choice, &process);
 	if (status >= 0)
 		return status;
-	if (options->view == VIEW_TOP)
+	if (!types_begin(options))
+		status = EXIT_USAGE;
+	else if (options->view == VIEW_TOP)
 		status = view_top(options, &process);
 	else if (options->view == VIEW_RECORD)
 		status = view_record(options, &process);
@@ -201,6 +204,7 @@ static int run_on_process(struct options *options)
 	else
 		status = show_once(options, &process);
 	attach_close(&process);
+	types_end();
 	return status;
 }
 

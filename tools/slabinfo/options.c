@@ -41,6 +41,7 @@ const struct option long_options[] = {
 	{"memory", no_argument, NULL, OPTION_MEMORY},
 	{"core", required_argument, NULL, OPTION_CORE},
 	{"exe", required_argument, NULL, OPTION_EXE},
+	{"types", required_argument, NULL, OPTION_TYPES},
 	{"copy", required_argument, NULL, OPTION_COPY},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"openmetrics", no_argument, NULL, OPTION_OPENMETRICS},
@@ -128,7 +129,7 @@ const char help_text[] =
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
 	"Process  -p --pid=PID  --process=NAME  --list  --memory read memory  --copy=N\n"
 	"         --core=FILE [--exe=FILE]  --find-leaks [PID|CORE] [--stop-limit=S]\n"
-	"Other    --pprof=FILE  --flame=SVG  write the heap profile  -h --help  --version\n"
+	"Other    --pprof=FILE  --flame=SVG  --types=FILE names  -h --help  --version\n"
 	"Exit status: 0 done; 1 no match, damage or leaks; 2 bad usage, no such process\n";
 
 const struct view_option *view_of_option(int option)
