@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions that clang calls with tokens, called by hand through libslab_token.a. With libslab_malloc.so
+ * they have types, and without it they are the plain ones.
+ */
+#include "preloaded.h"
+
+#include <slab/pointer.h>
+
+extern "C" {
+#include "token_entries.h"
+void *__alloc_token_63_malloc(size_t size);
+void *__alloc_token_255__Znwm(size_t size);
+void *__alloc_token_wrapped_alloc(size_t n, size_t size, uint64_t token);
+}
+
+namespace
+{
+
+constexpr std::uint64_t token = UINT64_C(0xD5D5177A51D2519E);
+constexpr std::size_t size = 72;
+const std::size_t too_large = std::size_t(PTRDIFF_MAX) + 1;
+const std::nothrow_t &nothrow = std::nothrow;
+const bool is_live = dlsym(RTLD_DEFAULT, "free_aligned_sized") && std::getenv("LD_PRELOAD");
+
+struct entry {
+	const char *name;
+	std::function<void *(std::size_t)> allocate;
+	std::size_t align = 16;
+};
+
+void *aligned_by_posix(std::size_t n)
+{
+	void *ptr = nullptr;
+
+	return __alloc_token_posix_memalign(&ptr, 64, n, token) == 0 ? ptr : nullptr;
+}
+
+const std::vector<entry> c_entries = {
+	{"malloc", [](std::size_t n) { return __alloc_token_malloc(n, token); }},
+	{"calloc", [](std::size_t n) { return __alloc_token_calloc(1, n, token); }},
+	{"realloc", [](std::size_t n) { return __alloc_token_realloc(nullptr, n, token); }},
+	{"reallocarray",
+	 [](std::size_t n) { return __alloc_token_reallocarray(nullptr, 1, n, token); }},
+	{"aligned_alloc", [](std::size_t n) { return __alloc_token_aligned_alloc(64, n, token); },
+	 64},
+	{"memalign", [](std::size_t n) { return __alloc_token_memalign(64, n, token); }, 64},
+	{"posix_memalign", aligned_by_posix, 64},
+};
+
+const std::vector<entry> nothrow_entries = {
+	{"new(nothrow)",
+	 [](std::size_t n) { return __alloc_token__ZnwmRKSt9nothrow_t(n, &nothrow, token); }},
+	{"new[](nothrow)",
+	 [](std::size_t n) { return __alloc_token__ZnamRKSt9nothrow_t(n, &nothrow, token); }},
+	{"aligned new(nothrow)",
+	 [](std::size_t n) {
+		 return __alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(n, 64, &nothrow, token);
+	 },
+	 64},
+	{"aligned new[](nothrow)",
+	 [](std::size_t n) {
+		 return __alloc_token__ZnamSt11align_val_tRKSt9nothrow_t(n, 64, &nothrow, token);
+	 },
+	 64},
+};
+
+const std::vector<entry> throwing_entries = {
+	{"new", [](std::size_t n) { return __alloc_token__Znwm(n, token); }},
+	{"new[]", [](std::size_t n) { return __alloc_token__Znam(n, token); }},
+	{"aligned new",
+	 [](std::size_t n) { return __alloc_token__ZnwmSt11align_val_t(n, 64, token); }, 64},
+	{"aligned new[]",
+	 [](std::size_t n) { return __alloc_token__ZnamSt11align_val_t(n, 64, token); }, 64},
+};
+
+std::vector<entry> all_entries()
+{
+	std::vector<entry> all = c_entries;
+
+	all.insert(all.end(), nothrow_entries.begin(), nothrow_entries.end());
+	all.insert(all.end(), throwing_entries.begin(), throwing_entries.end());
+	return all;
+}
+
+std::string cache_name(const void *ptr)
+{
+	struct slab_cache *cache = slab_cache_of(ptr);
+
+	return cache ? slab_cache_name(cache) : "";
+}
+
+/* "conn": the first size of the type in this process is that of this call. */
+void become_typed()
+{
+	std::free(__alloc_token_malloc(size, token));
+}
+
+TEST(TokenEntries, Allocate)
+{
+	for (const entry &entry : all_entries()) {
+		void *ptr = entry.allocate(size);
+
+		ASSERT_NE(ptr, nullptr) << entry.name;
+		EXPECT_TRUE(is_aligned(ptr, entry.align)) << entry.name;
+		std::memset(ptr, 1, size);
+		std::free(ptr);
+	}
+}
+
+TEST(TokenEntries, HaveTheType)
+{
+	if (!is_live)
+		GTEST_SKIP() << "without libslab_malloc.so there are no types";
+	become_typed();
+	for (const entry &entry : all_entries())
+		for (unsigned i = 0; i < 20 && entry.align == 16; i++) {
+			void *ptr = entry.allocate(size);
+
+			EXPECT_EQ(cache_name(ptr), "token-D5D5177A51D2519E") << entry.name;
+			std::free(ptr);
+		}
+}
+
+TEST(TokenEntries, WithoutMemoryTheyFailAsThePlainOnes)
+{
+	std::vector<entry> failing = c_entries;
+
+	failing.insert(failing.end(), nothrow_entries.begin(), nothrow_entries.end());
+	for (const entry &entry : failing)
+		EXPECT_EQ(entry.allocate(hidden(too_large)), nullptr) << entry.name;
+	for (const entry &entry : throwing_entries)
+		EXPECT_THROW(entry.allocate(hidden(too_large)), std::bad_alloc) << entry.name;
+}
+
+TEST(TokenEntries, WrongAlignmentsAreRefused)
+{
+	void *ptr = &ptr;
+
+	EXPECT_EQ(__alloc_token_posix_memalign(&ptr, 24, size, token), EINVAL);
+	EXPECT_EQ(__alloc_token_posix_memalign(&ptr, 4, size, token), EINVAL);
+	EXPECT_EQ(ptr, &ptr);
+	EXPECT_EQ(__alloc_token_reallocarray(nullptr, hidden(too_large), 4, token), nullptr);
+}
+
+TEST(TokenEntries, WholePagesStayWholePages)
+{
+	for (void *ptr : {__alloc_token_valloc(10, token), __alloc_token_pvalloc(10, token)}) {
+		EXPECT_TRUE(is_aligned(ptr, 4096));
+		std::free(ptr);
+	}
+}
+
+TEST(TokenEntries, FastOnesHaveTheirNumber)
+{
+	void *c = __alloc_token_63_malloc(40), *cxx = __alloc_token_255__Znwm(40);
+
+	if (is_live) {
+		EXPECT_EQ(cache_name(c), "token-000000000000003F");
+		EXPECT_EQ(cache_name(cxx), "token-00000000000000FF");
+	}
+	std::free(c);
+	std::free(cxx);
+}
+
+TEST(TokenEntries, AWrapperPassesTheTypeOn)
+{
+	void *ptr = __alloc_token_wrapped_alloc(3, 40, 0x1234567), *after;
+
+	after = __alloc_token_malloc(120, 0);
+	if (is_live) {
+		EXPECT_EQ(cache_name(ptr), "token-0000000001234567");
+		EXPECT_EQ(cache_name(after), "size-128");
+	}
+	std::free(ptr);
+	std::free(after);
+}
+
+TEST(TokenEntries, ThreadsAllocateAndFreeEachOthersTypes)
+{
+	std::vector<std::thread> threads;
+	std::mutex mutex;
+	std::deque<void *> shared;
+
+	for (unsigned t = 0; t < 4; t++)
+		threads.emplace_back([&, t] {
+			for (unsigned i = 0; i < 20000; i++) {
+				void *ptr = __alloc_token_malloc(16 + i % 500, token + t), *other;
+
+				std::memset(ptr, int(t), 16 + i % 500);
+				const std::lock_guard<std::mutex> lock(mutex);
+				shared.push_back(ptr);
+				other = shared.size() > 50 ? shared.front() : nullptr;
+				if (other)
+					shared.pop_front();
+				std::free(other);
+			}
+		});
+	for (auto &thread : threads)
+		thread.join();
+	for (void *ptr : shared)
+		std::free(ptr);
+}
+
+} /* namespace */
