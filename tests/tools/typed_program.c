@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program of ordinary C, which types_test.py compiles with tokens. It waits for a line before it ends;
+ * with an argument it writes behind a session first.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+struct session {
+	int number;
+	struct session *next;
+};
+struct packet {
+	char bytes[200];
+};
+typedef struct {
+	int kind;
+	char name[];
+} record;
+
+void *pool_alloc(size_t size) __attribute__((malloc, alloc_size(1), noinline));
+
+void *pool_alloc(size_t size)
+{
+	return malloc(size);
+}
+
+#ifdef WRAPPED
+#include <slab/token.h>
+SLAB_TOKEN_WRAPPER(void *, pool_alloc, (size_t size), (size))
+#endif
+
+static void *kept[400];
+
+/* Volatile: the compiler leaves out what is freed at once. */
+static void write_behind(struct session *session, int bytes)
+{
+	volatile char *end = (volatile char *)(session + 1);
+
+	for (int i = 0; i < bytes; i++)
+		end[i] = 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct session *last;
+	struct packet *packet;
+	record *entry;
+
+	for (unsigned i = 0; i < 100; i++) {
+		kept[i] = malloc(sizeof(struct session));
+		kept[100 + i] = packet = calloc(1, sizeof(struct packet));
+		kept[200 + i] = entry = malloc(sizeof(record) + 10 + i % 2 * 100);
+		packet->bytes[0] = (char)i;
+		entry->kind = (int)i;
+		kept[300 + i] = pool_alloc(2 * sizeof(unsigned long));
+	}
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	last = malloc(sizeof(struct session));
+	if (argc > 1)
+		write_behind(last, atoi(argv[1]));
+	free(last);
+	for (unsigned i = 0; i < 400; i++)
+		free(kept[i]);
+	return 0;
+}
