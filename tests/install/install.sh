@@ -88,6 +88,12 @@ export LD_LIBRARY_PATH
 "$tmp/pc_c"
 "$tmp/pc_cxx"
 "$tmp/pc_dirsrv"
+if command -v clang-22 >/dev/null; then
+	step "types"
+	# shellcheck disable=SC2046
+	clang-22 -o "$tmp/pc_typed" "$consumer/consumer.c" $(pkg-config --cflags --libs libslab-token libslab)
+	"$tmp/pc_typed"
+fi
 
 # quietly WHAT PROGRAM COMMAND...: the command prints nothing, and its program runs.
 quietly()
