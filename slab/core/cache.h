@@ -119,6 +119,7 @@ struct activity {
 	uint64_t trace; /* hash of the CPUs' arrays; it changes when a CPU uses the cache */
 	uint32_t last_epoch; /* epoch in which `trace` changed last */
 	uint64_t growth_trace; /* `trace` at the last review (growth.c) */
+	uint64_t growth_refills; /* refills of arrays until then */
 	uint64_t noted[2]; /* atomic: bytes of slabs a while ago (holders.c) */
 };
 

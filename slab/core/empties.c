@@ -123,5 +123,6 @@ size_t caches_reap(const struct slab_cache *but)
 		bytes += reap(cache);
 		cache_unpin(cache);
 	}
+	__atomic_fetch_add(&slab_pages.reaped, bytes, __ATOMIC_RELAXED);
 	return bytes;
 }

@@ -72,9 +72,10 @@ bool cache_charge(struct slab_cache *cache, unsigned *shift)
 	return account_charge(&cache->account, (size_t)1 << *shift);
 }
 
-struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow)
+/* A slab of this order, or of the small one if a limit leaves no room for it. */
+static struct slab *create(struct slab_cache *cache, const struct slab_order *order, unsigned node,
+			   bool may_grow)
 {
-	const struct slab_order *order = cache_next_order(cache);
 	struct slab_needs needs = {.shift = order->shift, .node = node, .may_grow = may_grow};
 	struct slab *slab;
 
@@ -95,6 +96,16 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow)
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	segment_set_user(slab, cache_user(cache));
 	SLAB_PROBE(slab_new, cache->name, cache, slab, slab_bytes(slab), node);
+	return slab;
+}
+
+struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow)
+{
+	const struct slab_order *order = cache_next_order(cache);
+	struct slab *slab = create(cache, order, node, may_grow);
+
+	if (!slab && !may_grow && order->shift > cache->small.shift)
+		slab = create(cache, &cache->small, node, false);
 	return slab;
 }
 

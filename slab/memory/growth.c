@@ -18,11 +18,16 @@
 
 /* A review follows when the process has grown by 1/GROWTH_PART, or by GROWTH_STEP if that is
  * more. */
-#define GROWTH_PART 8u
+#define GROWTH_PART 64u
 #define GROWTH_STEP ((uint64_t)256 << 10)
-/* Caches that one review closes at most: the thread has come to allocate. The next one goes on
- * there. */
+/* Caches that one fence serves at most, and parts of a review: the thread has come to allocate. The
+ * next one goes on there. */
 #define CLOSED_MAX 8u
+#define PARTS_MAX 8u
+
+/* What CPUs hold of a cache is much from so many bytes and from this part of the process's on. */
+#define MUCH_LEAST ((uint64_t)64 << 10)
+#define MUCH_PART 1024u
 
 uint64_t growth_from = (uint64_t)1 << 20;
 
@@ -33,21 +38,42 @@ static uint64_t next_from(uint64_t used)
 	return used + (used / GROWTH_PART > GROWTH_STEP ? used / GROWTH_PART : GROWTH_STEP);
 }
 
-/* Was the cache not used since the last review? A destructor may wait for a lock that the
- * application holds while it allocates, so caches with one are left to decay. */
+/* How often CPUs have got objects from magazines and slabs. */
+static uint64_t count_refills(const struct slab_cache *cache)
+{
+	uint64_t n = 0;
+
+	shard_each (shard, cache)
+		n += __atomic_load_n(&shard->event[SLAB_EVENT_ALLOC_REFILL], __ATOMIC_RELAXED) +
+		     __atomic_load_n(&shard->event[SLAB_EVENT_ALLOC_MAGAZINE], __ATOMIC_RELAXED);
+	return n;
+}
+
+/* Do CPUs hold so much that a cache without refills should return it, though it is used? */
+static bool holds_much(const struct slab_cache *cache)
+{
+	const uint64_t bytes = (arrays_objects(cache) + magazines_objects(cache)) * cache->size;
+
+	return bytes >= MUCH_LEAST && bytes >= account_used() / MUCH_PART;
+}
+
+/* Was the cache not used since the last review, or are objects only freed? A destructor may wait for
+ * a lock that the application holds while it allocates, so caches with one are left to decay. */
 static bool is_unused(struct slab_cache *cache)
 {
 	struct activity *activity = &cache->activity;
-	bool holds;
-	uint64_t trace;
+	uint64_t trace, refills;
+	bool holds, was_used;
 
 	if (cache->dtor)
 		return false;
 	trace = cpu_use_trace(cache, &holds);
-	if (trace == activity->growth_trace)
-		return holds;
+	refills = count_refills(cache);
+	was_used = refills != activity->growth_refills ||
+		   (trace != activity->growth_trace && !holds_much(cache));
 	activity->growth_trace = trace;
-	return false;
+	activity->growth_refills = refills;
+	return !was_used && holds;
 }
 
 /* Pin unused caches, from the one on at which the last review has stopped; returns their number. */
@@ -108,7 +134,8 @@ static void drain_all(struct slab_cache *unused[], unsigned n, struct put_bad ba
 	}
 }
 
-static void review(void)
+/* Returns the number of caches that were closed. */
+static unsigned review_some(void)
 {
 	struct slab_cache *unused[CLOSED_MAX];
 	struct put_bad bad[CLOSED_MAX];
@@ -116,7 +143,7 @@ static void review(void)
 	bool holds;
 
 	if (!n)
-		return;
+		return 0;
 	drain_all(unused, n, bad);
 	unlock_all(unused, n);
 	for (unsigned i = 0; i < n; i++) {
@@ -126,6 +153,13 @@ static void review(void)
 			objects_report(unused[i], &bad[i], NULL);
 		cache_unpin(unused[i]);
 	}
+	return n;
+}
+
+static void review(void)
+{
+	for (unsigned part = 0; part < PARTS_MAX && review_some() == CLOSED_MAX; part++)
+		;
 }
 
 static bool begin(void)
@@ -143,6 +177,7 @@ void growth_review(void)
 	if (flush_lock_is_held() || debug_is_destroying() || !begin())
 		return;
 	cancel = cancel_disable();
+	__atomic_store_n(&slab_pages.reaped, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&growth_from, next_from(account_used()), __ATOMIC_RELAXED);
 	review();
 	segment_trim_metadata();

@@ -5,7 +5,8 @@
  * A program that changes what it allocates, as one whose strings grow, leaves free slabs in the
  * caches that it no longer uses. Decay returns them after a time. But a process may grow much in
  * that time, and take page faults for memory that it has. So a *review* runs each time that slabs
- * and large allocations have grown by an eighth.
+ * and large allocations have grown by a 64th, or that caches took so much from other caches: the
+ * program allocates other sizes than before.
  */
 #pragma once
 
@@ -22,7 +23,8 @@ void growth_review(void);
 /* growth_check: run a review if one is due. The caller holds no lock. The function keeps errno. */
 static inline void growth_check(void)
 {
-	if (SLAB_UNLIKELY(account_used() >= __atomic_load_n(&growth_from, __ATOMIC_RELAXED)))
+	if (SLAB_UNLIKELY(account_used() + __atomic_load_n(&slab_pages.reaped, __ATOMIC_RELAXED) >=
+			  __atomic_load_n(&growth_from, __ATOMIC_RELAXED)))
 		growth_review();
 }
 

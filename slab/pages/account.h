@@ -38,8 +38,10 @@ struct pages {
 	uint64_t metadata_bytes;  /* heads of segments, arenas, descriptors */
 	uint64_t free_slab_bytes; /* of free units that hold memory */
 	uint64_t large_bytes;     /* bytes of pages or mappings of large allocations */
-	struct account account;   /* of slabs and large allocations */
-	uint64_t limit_hits;      /* allocations that failed because of the process's limit */
+	uint64_t
+		reaped; /* bytes that caches took from others since the last review (memory/growth.h) */
+	struct account account; /* of slabs and large allocations */
+	uint64_t limit_hits; /* allocations that failed because of the process's limit */
 };
 
 extern struct pages slab_pages;

@@ -103,13 +103,47 @@ TEST(GrowthReviewTest, CallsNoDestructor)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST(GrowthFrom, RisesByAnEighth)
+/* The program stops to allocate from a cache, and frees on: its CPUs need none of these objects. */
+TEST_F(GrowthReview, ReleasesWhatCpusHoldOfCachesWhoseObjectsAreOnlyFreed)
+{
+	std::vector<void *> objs = alloc_many(cache_, 20000);
+	const std::vector<void *> first(objs.begin(), objs.begin() + 10000);
+
+	objs.erase(objs.begin(), objs.begin() + 10000);
+	growth_review();
+	free_many(cache_, first);
+	growth_review();
+	EXPECT_EQ(arrays_objects(cache_), 0u);
+	free_many(cache_, objs);
+}
+
+TEST(GrowthFrom, RisesByASixtyFourth)
 {
 	growth_review();
 	const std::uint64_t used = account_used(), step = growth_from - used;
 
-	EXPECT_GE(step, used / 8);
-	EXPECT_LE(step, used / 8 + (256u << 10));
+	EXPECT_GE(step, used / 64);
+	EXPECT_LE(step, used / 64 + (256u << 10));
+}
+
+/* A cache that needs a slab takes it from another one; a review then looks at what else is free. */
+TEST(GrowthFrom, IsReachedByTakingFromOtherCaches)
+{
+	const on_one_cpu here;
+	test_cache from{512}, to{640};
+	std::vector<void *> objs;
+
+	slab_trim();
+	free_many(from, alloc_many(from, 20000));
+	growth_review();
+	growth_from = account_used() + slab_pages.reaped + (512u << 10);
+	const std::uint64_t before = growth_from;
+
+	for (unsigned i = 0; i < 20000 && growth_from == before; i++)
+		objs.push_back(slab_alloc(to));
+	EXPECT_NE(growth_from, before);
+	EXPECT_LT(objs.size() * 640, 9u << 20);
+	free_many(to, objs);
 }
 
 TEST(GrowthFrom, FallsWhenTheProcessHasShrunk)
