@@ -95,3 +95,5 @@ void peak_run(const char *what, size_t bytes);
 void churn_run(unsigned seconds);
 /* small: one object of each of many types or size classes. what: caches or classes. */
 void small_run(const char *what);
+/* aging: loads that leave memory behind. false: `what` is not the name of one. */
+bool aging_run(const char *what);

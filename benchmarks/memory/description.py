@@ -19,8 +19,8 @@ SECONDS = (16, 7200)
 ROUNDS = (1, 2)
 OPTIONS = {"seconds": (8, 60, "length of a day of churn, and of a tenth of the load of directory")}
 METRICS = {"live": "MiB", "peak": "MiB", "freed": "MiB", "idle": "MiB", "resident": "MiB", "mean": "MiB",
-           "most": "MiB", "growth": "%", "loss": "%", "waiting": "", "took": "s", "rate": "op/s",
-           "start": "KiB", "caches": "KiB", "classes": "KiB", "first": "µs", "further": "µs", "slowest": "µs"}
+           "most": "MiB", "growth": "%", "loss": "%", "share": "%", "waiting": "", "took": "s", "rate": "op/s",
+           "copied": "MiB", "start": "KiB", "caches": "KiB", "classes": "KiB", "first": "µs", "further": "µs", "slowest": "µs"}
 CURVES = ("at",)
 CASES = {
     "peak.entries": "entries of a directory, freed as a whole",
@@ -32,7 +32,17 @@ CASES = {
     "rcu.queue": "slab_free(), 17476 objects later",
     "directory": "the example directory under its own load",
     "small": "one object each of 20 types (caches), and of every size (classes)",
+    "aging.pool": "jobs of 44 MiB, one at a time, on 40 threads at random",
+    "aging.holes": "100 MiB, of which one block in sixteen survives",
+    "aging.snapshot": "100 MiB, freed by the child of a fork()",
+    "aging.phases": "at most 68 MB in 4 threads, whose sizes change by phase",
+    "aging.silence": "100 MiB, passed to another thread and freed; then sleep",
 }
+# Contestants of aging alone, which has libslab_malloc.so for libslab.
+OTHERS = {"glibc-2": ("glibc", {"MALLOC_ARENA_MAX": "2"}), "jemalloc5": ("jemalloc5", {}),
+          "jemalloc5-thread": ("jemalloc5", {"MALLOC_CONF": "background_thread:true"}),
+          "mimalloc2": ("mimalloc2", {}), "mimalloc3": ("mimalloc3", {}), "snmalloc": ("snmalloc", {})}
+RIVALS = tuple(dict.fromkeys((*runner.RIVALS, *OTHERS)))
 SHORT = {"cases": "peak.objects|small", "contestants": "slab,glibc"}
 MIB = 1 << 20
 PEAK_MIB = {"entries": 192, "objects": 192}  # and 64 of a single size
@@ -50,6 +60,8 @@ GOALS = [
     *(Goal(case, metric, limit, against) for case in ("rcu.rcu", "rcu.section")
       for metric, limit, against in (("rate", 2.0, ("slab", "rcu.free")), ("waiting", MAY_WAIT, None),
                                      ("growth", 1.0, None))),
+    Goal("aging.pool", "most", 1.0), Goal("aging.holes", "idle", 1.0), Goal("aging.snapshot", "copied", 1.0),
+    Goal("aging.phases", "most", 1.15, ("glibc", "aging.phases")), Goal("aging.silence", "share", 15.0, None),
     Goal("directory", "loss", 15.0, None), Goal("directory", "growth", 1.0, None),
     Goal("directory", "resident", 1.0), Goal("small", "caches", MIB, None),
     Goal("small", "first", 50e-6, None), Goal("small", "slowest", 5e-6, None),
@@ -64,14 +76,15 @@ def contestants(build):
     return [one("slab", "memory-slab", serves="libslab"),
             one("slab-movable", "memory-slab", arguments=("-m",), serves="libslab"),
             *(one(name, "memory-malloc", preloaded=name)
-              for name in ("glibc", "jemalloc", "tcmalloc", "mimalloc"))]
+              for name in ("glibc", "jemalloc", "tcmalloc", "mimalloc")),
+            *(one(name, "memory-malloc", preloaded=library, **more) for name, (library, more) in OTHERS.items())]
 
 
 class Watched(Process):
     """A process whose resident memory is sampled: [(seconds, bytes)]."""
 
-    def __init__(self, contestant, arguments, limit_s, program=None):
-        super().__init__(contestant, arguments, limit_s, program)
+    def __init__(self, contestant, arguments, limit_s, program=None, **environment):
+        super().__init__(contestant, arguments, limit_s, program, **environment)
         self.begin, self.samples, self.numbers, self.over = time.monotonic(), [], {}, threading.Event()
         self.sampler = threading.Thread(target=self.sample_all, daemon=True)
         self.sampler.start()
@@ -115,21 +128,24 @@ def second_half(samples):
 def measure(contestant, cases, run):
     kind, _, what = cases[0].partition(".")
     movable = contestant.name == "slab-movable"
-    if (kind == "rcu" and contestant.name != "slab") or (kind in ("directory", "small") and movable):
+    if (kind == "rcu" and contestant.name != "slab") or (kind in ("directory", "small", "aging") and movable):
+        return
+    if kind != "aging" and contestant.name in OTHERS:
         return
     if kind == "small":
         yield from small(contestant, PROCESSES[not run.quick])
         return
     processes = []
 
-    def start(arguments, limit_s, program=None):
+    def start(arguments, limit_s, program=None, **environment):
         if program:
             program = os.path.join(os.path.dirname(contestant.program), program)
-        processes.append(Watched(contestant, arguments, limit_s, program))
+        processes.append(Watched(contestant, arguments, limit_s, program, **environment))
         return processes[-1]
 
     try:
-        yield from {"peak": peak, "churn": churn, "rcu": rcu, "directory": directory}[kind](
+        yield from {"peak": peak, "churn": churn, "rcu": rcu, "directory": directory,
+                    "aging": aging}[kind](
             contestant, cases[0], what, run, start)
     finally:
         for process in processes:
@@ -178,6 +194,27 @@ def rcu(_contestant, case, what, run, start):
         waiting.append(int(words[1]))
     yield case, 0, "waiting", max(waiting)
     yield case, 0, "growth", second_half(process.since(0))
+
+
+def aging(contestant, case, what, run, start):
+    """Like the programs of users: with malloc(), and without a thread of libslab."""
+    preload = {"LD_PRELOAD": os.path.join(run.build, "lib", "libslab_malloc.so")} if contestant.name == "slab" else {}
+    process = start(["aging", what], runner.LIMIT_S, "memory-malloc", **preload)
+    process.expect("start")
+    begin = process.seconds()
+    process.go()
+    process.expect("done")
+    due = time.monotonic() + IDLE_S
+    if "copied" in process.numbers:
+        yield case, 0, "copied", int(process.numbers["copied"])
+        return
+    yield case, 0, "took", process.seconds() - begin
+    yield runner.IDLE
+    time.sleep(max(due - time.monotonic(), 0))
+    yield case, 0, "idle", process.sample()
+    yield case, 0, "most", (most := max(value for _, value in process.since(begin)))
+    yield case, 0, "share", process.samples[-1][1] / most * 100
+    yield from process.curve(case, begin)
 
 
 def directory(contestant, case, _what, run, start):

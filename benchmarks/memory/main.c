@@ -5,6 +5,7 @@
  *   memory-malloc|memory-slab [-m] peak WHAT MEBIBYTES
  *   memory-malloc|memory-slab [-m] churn SECONDS
  *   memory-malloc|memory-slab small caches|classes
+ *   memory-malloc|memory-slab aging pool|holes|snapshot|phases|silence
  *
  * -m: objects may be moved. WHAT: entries, objects, 64, 240, 712 or 2112.
  */
@@ -25,7 +26,8 @@ static _Noreturn void usage(void)
 {
 	fprintf(stderr, "usage: memory-malloc|memory-slab [-m] peak "
 			"entries|objects|64|240|712|2112 MEBIBYTES, [-m] churn SECONDS, "
-			"or small caches|classes\n");
+			"small caches|classes, "
+			"or aging pool|holes|snapshot|phases|silence\n");
 	exit(EXIT_USAGE);
 }
 
@@ -76,7 +78,7 @@ int main(int argc, char **argv)
 		churn_run(seconds);
 	} else if (argc == 3 && !movable && strcmp(argv[1], "small") == 0 && small(argv[2])) {
 		small_run(argv[2]); /* the contestant begins with the first object */
-	} else {
+	} else if (argc != 3 || movable || strcmp(argv[1], "aging") != 0 || !aging_run(argv[2])) {
 		usage();
 	}
 	return EXIT_SUCCESS;

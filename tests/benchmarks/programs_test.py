@@ -81,12 +81,13 @@ class Programs(unittest.TestCase):
 
     def test_memory(self):
         rows = self.bench("memory", "--seconds", "2", "--contestants", "slab,slab-movable,glibc", "--cases",
-                          "peak.objects|directory|small|rcu.section")
+                          "peak.objects|directory|small|rcu.section|aging.(snapshot|phases)")
         both = ("slab", "glibc")
         self.positive(rows, (*both, "slab-movable"), [("peak.objects", "0", mark) for mark in ("peak", "freed", "idle")])
         self.assertLess(rows["slab-movable", "peak.objects", "0", "idle"], rows["slab", "peak.objects", "0", "idle"])
         self.positive(rows, both, [("directory", "0", "rate"), ("directory", "0", "resident"), ("directory", "1", "at"),
                                    ("small", "0", "caches"), ("small", "0", "first"), ("small", "0", "slowest")])
+        self.positive(rows, both, [("aging.snapshot", "0", "copied"), ("aging.phases", "0", "most")])
         self.positive(rows, ("slab",), [("directory", "0", "loss"), ("rcu.section", "0", "rate")])
 
     def test_slides(self):
