@@ -42,6 +42,7 @@
 #include "memory/growth.h"
 #include "memory/holders.h"
 #include "memory/pressure.h"
+#include "memory/surplus.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
@@ -203,6 +204,7 @@ static void repair(void)
 		after_fork_child(c);
 	decay_after_fork_child();
 	growth_after_fork_child();
+	surplus_after_fork_child();
 	holders_after_fork_child();
 	large_after_fork_child();
 	fault_after_fork_child();

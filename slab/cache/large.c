@@ -364,6 +364,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	if (unfit(slab, size, true))
 		segment_free_slab(slab);
 	account_release(NULL, os_pages(size));
+	maintenance_poll();
 }
 
 size_t large_usable(const struct slab *slab)

@@ -51,9 +51,13 @@ static struct slab **list_of(struct shard *shard, unsigned bucket)
 	return bucket == SLAB_EMPTY ? &shard->empty : &shard->bucket[bucket];
 }
 
-static void count_empties(struct shard *shard, unsigned n)
+static void count_empties(struct shard *shard, const struct slab *slab, int more)
 {
+	const unsigned n = shard->empties + (unsigned)more;
+
 	__atomic_store_n(&shard->empties, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&slab_pages.empty_bytes, (uint64_t)(more * (long)slab_bytes(slab)),
+			   __ATOMIC_RELAXED);
 	if (n < shard->empties_low)
 		shard->empties_low = n;
 }
@@ -89,7 +93,7 @@ static void unlink_slab(struct shard *shard, struct slab *slab)
 	if (slab->next)
 		slab->next->prev = slab->prev;
 	if (slab->bucket == SLAB_EMPTY) {
-		count_empties(shard, shard->empties - 1);
+		count_empties(shard, slab, -1);
 		return;
 	}
 	count_partial(shard, shard->partial - 1);
@@ -111,7 +115,7 @@ static void link_slab(struct shard *shard, struct slab *slab, unsigned bucket)
 		slab->next->prev = slab;
 	__atomic_store_n(list, slab, __ATOMIC_RELAXED);
 	if (bucket == SLAB_EMPTY) {
-		count_empties(shard, shard->empties + 1);
+		count_empties(shard, slab, 1);
 		return;
 	}
 	count_partial(shard, shard->partial + 1);

@@ -30,6 +30,7 @@
 #define MUCH_PART 1024u
 
 uint64_t growth_from = (uint64_t)1 << 20;
+uint64_t growth_peak;
 
 static uint32_t reviewing; /* atomic: a review is running */
 
@@ -177,6 +178,8 @@ void growth_review(void)
 	if (flush_lock_is_held() || debug_is_destroying() || !begin())
 		return;
 	cancel = cancel_disable();
+	if (growth_resident() > growth_peak)
+		__atomic_store_n(&growth_peak, growth_resident(), __ATOMIC_RELAXED);
 	__atomic_store_n(&slab_pages.reaped, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&growth_from, next_from(account_used()), __ATOMIC_RELAXED);
 	review();
@@ -192,6 +195,7 @@ void growth_after_decay(void)
 
 	if (from < __atomic_load_n(&growth_from, __ATOMIC_RELAXED))
 		__atomic_store_n(&growth_from, from, __ATOMIC_RELAXED);
+	__atomic_store_n(&growth_peak, growth_resident(), __ATOMIC_RELAXED);
 }
 
 void growth_after_fork_child(void)

@@ -17,6 +17,14 @@
 
 /* The bytes of slabs and large allocations from which on a review is due. */
 extern uint64_t growth_from;
+/* The most bytes of growth_resident() that a review has seen since the last decay pass. Atomic. */
+extern uint64_t growth_peak;
+
+/* Bytes of slabs, large allocations and free units: what the process holds, but for tables. */
+static inline uint64_t growth_resident(void)
+{
+	return account_used() + __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED);
+}
 
 void growth_review(void);
 

@@ -5,7 +5,8 @@
  *
  * A slow path looks at the clock and does what is due; so does a library that defines malloc(),
  * once in some frees, since threads may stay on fast paths for long. So memory returns while the
- * process allocates and frees. A process that sleeps keeps its memory.
+ * process allocates and frees. Before it sleeps, its frees return most of what is free
+ * (surplus.h).
  */
 #include "memory/maintain.h"
 
@@ -23,6 +24,7 @@
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
+#include "memory/surplus.h"
 
 #define SAMPLE_TICK_MS 100L
 
@@ -82,21 +84,31 @@ static void stop_polls(void)
 		start_polls();
 }
 
-static void poll_work(void)
+static void poll_due_work(uint64_t now)
 {
-	const uint64_t now = coarse_us();
-	int saved, cancel;
-	long wait;
+	const long wait = do_due_work();
 
-	if (now < __atomic_load_n(&next_poll, __ATOMIC_RELAXED) || !own_work_begin())
-		return;
-	saved = errno;
-	cancel = cancel_disable();
-	wait = do_due_work();
 	if (wait < 0)
 		stop_polls();
 	else
 		__atomic_store_n(&next_poll, now + (uint64_t)wait * 1000, __ATOMIC_RELAXED);
+}
+
+static void poll_work(void)
+{
+	const uint64_t now = coarse_us();
+	const bool due = now >= __atomic_load_n(&next_poll, __ATOMIC_RELAXED),
+		   surplus = surplus_is_due(now);
+	int saved, cancel;
+
+	if ((!due && !surplus) || !own_work_begin())
+		return;
+	saved = errno;
+	cancel = cancel_disable();
+	if (due)
+		poll_due_work(now);
+	if (surplus)
+		surplus_return(now);
 	cancel_restore(cancel);
 	own_work_end();
 	errno = saved;

@@ -37,6 +37,7 @@ struct pages {
 	uint64_t segment_count;
 	uint64_t metadata_bytes;  /* heads of segments, arenas, descriptors */
 	uint64_t free_slab_bytes; /* of free units that hold memory */
+	uint64_t empty_bytes;     /* of slabs of caches without an object in use */
 	uint64_t large_bytes;     /* bytes of pages or mappings of large allocations */
 	uint64_t
 		reaped; /* bytes that caches took from others since the last review (memory/growth.h) */

@@ -26,7 +26,7 @@ struct trim {
 	bool all; /* else only units that are ripe in `epoch` (idle.h) */
 	bool spare_huge;
 	uint32_t epoch;
-	size_t bytes;
+	size_t bytes, most; /* so many are enough */
 };
 
 /* Are most units around this one, in a huge page, in use? */
@@ -53,20 +53,22 @@ static bool is_ripe(const struct trim *trim, const struct segment *segment, unsi
 	       !(trim->spare_huge && breaks_up(segment, unit));
 }
 
-/* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on; returns their
- * number. */
+/* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on, as much as is wanted;
+ * returns their number. */
 static unsigned take_runs(const struct trim *trim, struct segment *segment, unsigned *unit,
 			  struct units runs[TRIM_RUNS])
 {
+	size_t left = (trim->most - trim->bytes) / UNIT_BYTES + 1;
 	unsigned u = *unit, n = 0;
 
-	while (u < SEGMENT_UNITS && n < TRIM_RUNS) {
+	while (u < SEGMENT_UNITS && n < TRIM_RUNS && left) {
 		struct units *run = &runs[n];
 
 		*run = (struct units){.segment = segment, .first = u};
-		while (u < SEGMENT_UNITS && is_ripe(trim, segment, u))
+		while (u < SEGMENT_UNITS && u - run->first < left && is_ripe(trim, segment, u))
 			u++;
 		run->n = u - run->first;
+		left -= run->n;
 		if (run->n)
 			n++;
 		else
@@ -105,23 +107,33 @@ static void trim_all(struct trim *trim)
 {
 	for (struct segment *s = segment_first(); s; s = s->next)
 		for (unsigned unit = 0;
-		     unit < SEGMENT_UNITS &&
+		     unit < SEGMENT_UNITS && trim->bytes < trim->most &&
 		     __atomic_load_n(&s->room[UNITS_RESIDENT].orders, __ATOMIC_RELAXED);)
 			trim_some(trim, s, &unit);
 }
 
 size_t segment_trim(void)
 {
-	struct trim all = {.all = true};
+	struct trim all = {.all = true, .most = SIZE_MAX};
 
 	trim_all(&all);
 	metadata_decay(0, true);
 	return all.bytes;
 }
 
+size_t segment_trim_piece(size_t bytes)
+{
+	struct trim piece = {.all = true, .most = bytes};
+
+	if (!huge_is_system_always())
+		trim_all(&piece);
+	return piece.bytes;
+}
+
 size_t segment_decay(uint32_t epoch)
 {
-	struct trim ripe = {.epoch = epoch, .spare_huge = huge_is_system_always()};
+	struct trim ripe = {
+		.epoch = epoch, .most = SIZE_MAX, .spare_huge = huge_is_system_always()};
 
 	huge_review();
 	trim_all(&ripe);

@@ -94,8 +94,12 @@ class Memory(Case):
         self.works(ran)
         self.assertIn("no control socket", ran.stderr)
 
-    def test_keeps_it_for_the_decay_time(self):
-        self.works(program("decay", SLAB_DECAY_MS=30000), status=1)
+    def test_is_small_after_a_large_free_unless_it_grows_again_and_again(self):
+        for engine in ENGINES:
+            self.works(program("silence", SLAB_ENGINE=engine))
+
+    def test_keeps_all_of_it_on_request(self):
+        self.works(program("decay", SLAB_DECAY_MS="never"), status=1)
 
     def test_fails_cleanly_at_the_limit_of_its_address_space(self):
         self.works(program("limit"))

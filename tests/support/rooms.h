@@ -68,6 +68,7 @@ extern "C" {
 #include "memory/maintain.h"
 #include "memory/pressure.h"
 #include "memory/shrink.h"
+#include "memory/surplus.h"
 #include "control/json.h"
 #include "control/server.h"
 #include "cache/large.h"
