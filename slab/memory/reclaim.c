@@ -13,6 +13,7 @@
 #include "core/slab.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
+#include "pages/os.h"
 
 #include <pthread.h>
 #include <slab/memory.h>
@@ -203,6 +204,32 @@ static bool is_hopeless(const struct retry *retry)
 	}
 }
 
+/* The address space of libslab. */
+static uint64_t held_bytes(void)
+{
+	const uint64_t segments = __atomic_load_n(&slab_pages.segment_count, __ATOMIC_RELAXED);
+
+	return segments * SEGMENT_SIZE +
+	       __atomic_load_n(&slab_pages.large_bytes, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&slab_pages.metadata_bytes, __ATOMIC_RELAXED);
+}
+
+/* Would the allocation fail even if libslab gave back all that it has? This costs a system call at
+ * most, and much less than taking back from all caches. */
+static bool must_fail(const struct retry *retry)
+{
+	const uint64_t held = held_bytes();
+
+	switch (alloc_failure_cause()) {
+	case ALLOC_FAILURE_PROCESS:
+		return retry->bytes > slab_limit();
+	case ALLOC_FAILURE_SYSTEM:
+		return retry->bytes > held && !os_may_map(retry->bytes - held);
+	default:
+		return false;
+	}
+}
+
 bool alloc_retry(struct retry *retry)
 {
 	bool again;
@@ -210,6 +237,8 @@ bool alloc_retry(struct retry *retry)
 
 	retry->obj = NULL;
 	if (alloc_failure_cause() == ALLOC_FAILURE_NONE || reclaiming || debug_is_destroying())
+		return false;
+	if (!retry->made_room && must_fail(retry))
 		return false;
 	cancel = cancel_disable();
 	again = make_room(retry) || (!is_hopeless(retry) && reclaim_others(retry));

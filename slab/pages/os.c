@@ -173,6 +173,13 @@ void *os_reserve(size_t bytes, size_t align)
 	return map_pages(bytes, align, PROT_NONE);
 }
 
+bool os_may_map(size_t bytes)
+{
+	void *start = map(NULL, os_pages(bytes), PROT_READ | PROT_WRITE);
+
+	return start && munmap(start, os_pages(bytes)) == 0;
+}
+
 bool os_map_at(void *start, size_t bytes)
 {
 	void *at;

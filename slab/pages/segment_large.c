@@ -98,12 +98,27 @@ static char *reserve_second_aligned(size_t mapped, size_t align)
 	return range + before;
 }
 
+/* A range of so many bytes is costly to reserve only to learn that the system refuses the memory. */
+#define ASK_FROM ((size_t)1 << 30)
+
+static bool is_refused(size_t mapped)
+{
+	if (mapped < ASK_FROM || os_may_map(mapped))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
 /* Map a large allocation with its guard in front; NULL and ENOMEM. What only aligns it does not
  * count as memory. */
 static char *map_large(size_t mapped, size_t align)
 {
-	char *start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
-					   : os_reserve(mapped, SEGMENT_SIZE);
+	char *start;
+
+	if (is_refused(mapped))
+		return NULL;
+	start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
+				     : os_reserve(mapped, SEGMENT_SIZE);
 
 	if (!start || (segment_marks_ready(start, mapped) &&
 		       os_protect(start + SEGMENT_HEAD_OFFSET, large_counted(mapped), true)))

@@ -116,4 +116,56 @@ TEST_F(LimitTest, NothingIsLostWhenItRunsOutForGood)
 	}
 }
 
+/* --- what cannot succeed ------------------------------------------------------------- */
+
+/* A cache with a reclaim function, and an empty slab that a failing allocation would take back. */
+class MustFail : public testing::Test
+{
+protected:
+	MustFail()
+	{
+		args_.reclaim = [](struct slab_cache *, void *) {
+			calls++;
+			return std::size_t{0};
+		};
+		cache_ = slab_cache_create("reclaimed", 512, &args_, 0);
+		free_many(cache_, alloc_many(cache_, 1000));
+		calls = 0;
+	}
+
+	~MustFail() override
+	{
+		slab_set_limit(0);
+		EXPECT_EQ(slab_cache_destroy(cache_), 0);
+	}
+
+	void fails(std::size_t bytes)
+	{
+		const std::uint64_t slabs = stats_of(cache_).slabs;
+
+		errno = 0;
+		EXPECT_EQ(slab_malloc(bytes), nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+		EXPECT_EQ(calls, 0u);
+		EXPECT_EQ(stats_of(cache_).slabs, slabs);
+	}
+
+	struct slab_cache *cache_;
+	static inline unsigned calls;
+
+private:
+	struct slab_cache_args args_ = {};
+};
+
+TEST_F(MustFail, WhatTheAddressSpaceHasNoRoomForTakesNothingBack)
+{
+	fails((std::size_t{1} << 47) + 1);
+}
+
+TEST_F(MustFail, WhatIsBeyondTheLimitTakesNothingBack)
+{
+	slab_set_limit(64 << 20);
+	fails(65 << 20);
+}
+
 } /* namespace */
