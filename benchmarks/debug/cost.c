@@ -8,17 +8,11 @@
  * Every figure comes from a fresh process, pinned to one CPU, and is printed as a line of
  * case,size,metric,value.
  */
-#define _GNU_SOURCE /* sched_setaffinity() */
+#include "posix.h"
+
 #include <slab/debug.h>
 
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define OBJECTS 10000u      /* allocated, then freed */
 #define LIVE_OBJECTS 50000u /* for the memory of one */
@@ -66,14 +60,6 @@ static void die(const char *what)
 
 /* --- one way, in a process of its own ------------------------------------------- */
 
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -99,35 +85,35 @@ static void *need_object(struct slab_cache *cache)
 
 static double pairs(struct slab_cache *cache)
 {
-	double start = now_ns();
+	double start = (double)bench_ns(CLOCK_MONOTONIC);
 
 	for (unsigned i = 0; i < PAIRS; i++)
 		slab_free(cache, need_object(cache));
-	return (now_ns() - start) / PAIRS;
+	return ((double)bench_ns(CLOCK_MONOTONIC) - start) / PAIRS;
 }
 
 static double many(struct slab_cache *cache)
 {
 	static void *objects[OBJECTS];
-	double start = now_ns();
+	double start = (double)bench_ns(CLOCK_MONOTONIC);
 
 	for (unsigned i = 0; i < OBJECTS; i++)
 		objects[i] = need_object(cache);
 	for (unsigned i = 0; i < OBJECTS; i++)
 		slab_free(cache, objects[i]);
-	return (now_ns() - start) / OBJECTS;
+	return ((double)bench_ns(CLOCK_MONOTONIC) - start) / OBJECTS;
 }
 
 /* The median lap; the first two warm up. */
 static double measure(double (*lap)(struct slab_cache *cache), struct slab_cache *cache)
 {
 	static double laps[LAPS_MAX];
-	double end = now_ns() + PHASE_NS;
+	double end = (double)bench_ns(CLOCK_MONOTONIC) + PHASE_NS;
 	size_t n = 0;
 
 	lap(cache);
 	lap(cache);
-	while (n < LAPS_MAX && (now_ns() < end || n < 3))
+	while (n < LAPS_MAX && ((double)bench_ns(CLOCK_MONOTONIC) < end || n < 3))
 		laps[n++] = lap(cache);
 	return median(laps, n);
 }

@@ -8,17 +8,9 @@
  * A request replaces ten objects. A thread pauses for PAUSE µs after each, on average; 0: no CPU is
  * ever idle.
  */
-#define _GNU_SOURCE /* usleep() */
-#include <slab/slab.h>
+#include "posix.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include <slab/slab.h>
 
 #define THREADS 200u
 #define OBJECTS_OF_THREAD 5000u
@@ -39,18 +31,10 @@ static atomic_ulong requests;
 static atomic_bool watched; /* is each allocation looked at? */
 static atomic_llong last_unchecked;
 
-static long long ns_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 /* A checked object is full of poison. */
 static struct object *get(void)
 {
-	long long start = watched ? ns_of(CLOCK_MONOTONIC) : 0, last = last_unchecked;
+	long long start = watched ? (long long)bench_ns(CLOCK_MONOTONIC) : 0, last = last_unchecked;
 	struct object *object = slab_alloc(cache);
 
 	if (!object)
@@ -97,10 +81,10 @@ static void *serve(void *number)
 static double request_us(void)
 {
 	unsigned long before = requests;
-	long long start = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+	long long start = (long long)bench_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	sleep(MEASURE_S);
-	return (double)(ns_of(CLOCK_PROCESS_CPUTIME_ID) - start) / 1e3 /
+	return (double)((long long)bench_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / 1e3 /
 	       (double)(requests - before);
 }
 
@@ -125,7 +109,7 @@ int main(int argc, char **argv)
 		usleep(10000);
 	before = request_us();
 	watched = true;
-	start = ns_of(CLOCK_MONOTONIC);
+	start = (long long)bench_ns(CLOCK_MONOTONIC);
 	snprintf(command, sizeof(command), "%s -p %d -da server >&2", argv[1], (int)getpid());
 	if (system(command))
 		return 1;

@@ -12,14 +12,9 @@
  * The memory of the objects is given back to the system behind libslab's back, so
  * that a million slabs fit into any machine; their descriptors are what is read.
  */
-#include <pthread.h>
+#include "posix.h"
+
 #include <slab/slab.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
 
 #define OBJECT_BYTES 5000 /* 13 of them in the smallest slab, 64 KiB */
 #define OBJECTS 13
@@ -28,14 +23,6 @@
 
 static _Atomic uint64_t operations;
 static atomic_bool stop;
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool fill(struct slab_cache *cache, unsigned long slabs)
 {
@@ -83,8 +70,8 @@ static struct moment this_moment(void)
 {
 	return (struct moment){
 		.operations = atomic_load(&operations),
-		.elapsed = now_ns(CLOCK_MONOTONIC),
-		.cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.elapsed = bench_ns(CLOCK_MONOTONIC),
+		.cpu = bench_ns(CLOCK_PROCESS_CPUTIME_ID),
 	};
 }
 

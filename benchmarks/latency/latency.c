@@ -12,17 +12,12 @@
  * but system calls do. It also defines madvise(), without populating: a million slabs then
  * take address space, but little memory.
  */
+#include "posix.h"
+
 #include <dlfcn.h>
-#include <pthread.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define POPULATE_WRITE 23
 #define HELD_MAX 1024
@@ -53,14 +48,6 @@ static struct site {
 	unsigned of_us[LONGEST_US + 1]; /* by their duration; the last: longer ones, too */
 } sites[SITES];
 
-static uint64_t now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 __attribute__((constructor(101))) static void find_real(void)
 {
 	*(void **)&real_lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
@@ -71,7 +58,7 @@ __attribute__((constructor(101))) static void find_real(void)
 static void begin(pthread_mutex_t *mutex)
 {
 	if (__atomic_load_n(&measures, __ATOMIC_RELAXED) && nr_held < HELD_MAX)
-		held[nr_held++] = (struct held){mutex, now(CLOCK_THREAD_CPUTIME_ID)};
+		held[nr_held++] = (struct held){mutex, bench_ns(CLOCK_THREAD_CPUTIME_ID)};
 }
 
 /* Of two threads at once one may be lost. */
@@ -105,7 +92,7 @@ static void end(pthread_mutex_t *mutex, void *at)
 	for (unsigned i = nr_held; i-- > 0;) {
 		if (held[i].mutex != mutex)
 			continue;
-		note(at, now(CLOCK_THREAD_CPUTIME_ID) - held[i].since);
+		note(at, bench_ns(CLOCK_THREAD_CPUTIME_ID) - held[i].since);
 		held[i] = held[--nr_held];
 		return;
 	}
@@ -163,13 +150,13 @@ static void *work(void *unused)
 
 	(void)unused;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		uint64_t before = now(CLOCK_MONOTONIC), ns;
+		uint64_t before = bench_ns(CLOCK_MONOTONIC), ns;
 
 		for (unsigned i = 0; i < BATCH; i++)
 			mine[i] = slab_alloc(cache);
 		for (unsigned i = 0; i < BATCH; i++)
 			slab_free(cache, mine[i]);
-		ns = now(CLOCK_MONOTONIC) - before;
+		ns = bench_ns(CLOCK_MONOTONIC) - before;
 		if (ns > __atomic_load_n(&stall, __ATOMIC_RELAXED))
 			__atomic_store_n(&stall, ns, __ATOMIC_RELAXED);
 	}
@@ -278,11 +265,11 @@ static void measure(const char *what, void (*act)(void), bool beside)
 	for (unsigned i = 0; i < SITES; i++)
 		sites[i] = (struct site){0};
 	__atomic_store_n(&stall, 0, __ATOMIC_RELAXED);
-	before = now(CLOCK_MONOTONIC);
+	before = bench_ns(CLOCK_MONOTONIC);
 	__atomic_store_n(&measures, true, __ATOMIC_RELAXED);
 	act();
 	__atomic_store_n(&measures, false, __ATOMIC_RELAXED);
-	before = now(CLOCK_MONOTONIC) - before;
+	before = bench_ns(CLOCK_MONOTONIC) - before;
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	if (beside)
 		pthread_join(other, NULL);

@@ -56,9 +56,8 @@ static void repeat(char **command, size_t work)
 	unsigned n = work > 1 ? (unsigned)work : 1;
 	double user = 0, system = 0;
 	long faults = 0, peak = 0;
-	struct timespec from, to;
+	const uint64_t from = bench_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (unsigned i = 0; i < n; i++) {
 		struct rusage usage;
 		int status;
@@ -70,10 +69,7 @@ static void repeat(char **command, size_t work)
 		faults += usage.ru_minflt + usage.ru_majflt;
 		peak = usage.ru_maxrss > peak ? usage.ru_maxrss : peak;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	bench_say("time %.9f",
-		  ((double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9) /
-			  n);
+	bench_say("time %.9f", (double)(bench_ns(CLOCK_MONOTONIC) - from) / 1e9 / n);
 	bench_say("user %.6f", user / n);
 	bench_say("system %.6f", system / n);
 	bench_say("faults %ld", faults / n);

@@ -19,21 +19,13 @@ long bench_resident(void)
 	return bench_kib("/proc/self/smaps_rollup", "\nAnonymous:") * 1024;
 }
 
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 void bench_calibrate(void)
 {
-	double start_ns = now_ns(), ns;
+	double start_ns = (double)bench_ns(CLOCK_MONOTONIC), ns;
 	uint64_t start = bench_cycles();
 
 	do
-		ns = now_ns() - start_ns;
+		ns = (double)bench_ns(CLOCK_MONOTONIC) - start_ns;
 	while (ns < 20e6);
 	bench_cycles_per_ns = (double)(bench_cycles() - start) / ns;
 }

@@ -20,10 +20,7 @@
 
 static double now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+	return (double)bench_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 static void *map_pointers(size_t n)

@@ -17,3 +17,12 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Nanoseconds of a clock. */
+static inline uint64_t bench_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
