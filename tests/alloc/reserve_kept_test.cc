@@ -189,14 +189,13 @@ TEST(ReserveTest, AChildHasOneOfItsOwn)
 	});
 
 	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(run_in_child([&] {
-				  slab_free(cache, slab_alloc(cache));
-				  if (cache.left() != kept)
-					  return 1;
-				  slab_set_fail(no_pages);
-				  return allocate_all(cache).size() == kept ? 0 : 2;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([&] {
+			slab_free(cache, slab_alloc(cache));
+			if (cache.left() != kept)
+				return 1;
+			slab_set_fail(no_pages);
+			return allocate_all(cache).size() == kept ? 0 : 2;
+		});
 	stop = true;
 	taker.join();
 	EXPECT_EQ(cache.left(), kept);

@@ -144,8 +144,7 @@ TEST(ReserveTest, ThreadsGetEachOfThemOnce)
 
 		for (std::vector<void *> &mine : got)
 			threads.emplace_back([&] { mine = allocate_all(cache); });
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		for (const std::vector<void *> &mine : got)
 			all.insert(all.end(), mine.begin(), mine.end());
 		EXPECT_EQ(all.size(), kept);

@@ -184,8 +184,7 @@ TEST_F(FailTest, ManyThreadsTogetherFailAsOftenAsConfigured)
 			for (int i = 0; i < 5000; i++)
 				failures += fail_pages();
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(failures, 1000);
 }
 
@@ -210,8 +209,7 @@ TEST_F(FailTest, AChangeIsSeenAsAWhole)
 		set(i % 2 ? "cache=first" : "cache=second");
 	}
 	done = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(wrong, 0);
 }
 

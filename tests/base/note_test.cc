@@ -88,72 +88,66 @@ INSTANTIATE_TEST_SUITE_P(To, NoteWriteTest, testing::Values(pipe_ends, socket_en
 
 TEST_P(NoteWriteTest, WithoutAReaderDoesNotEndTheProgram)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
 
-			  close(of.read);
-			  note_write(of.write, "text\n", 5);
-			  return is_pending(SIGPIPE);
-		  }),
-		  "");
+		close(of.read);
+		note_write(of.write, "text\n", 5);
+		return is_pending(SIGPIPE);
+	});
 }
 
 TEST_P(NoteWriteTest, WithoutAReaderLeavesNoSignalToAThreadThatBlocksIt)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
 
-			  close(of.read);
-			  set_blocked(SIGPIPE, true);
-			  note_write(of.write, "text\n", 5);
-			  return is_pending(SIGPIPE);
-		  }),
-		  "");
+		close(of.read);
+		set_blocked(SIGPIPE, true);
+		note_write(of.write, "text\n", 5);
+		return is_pending(SIGPIPE);
+	});
 }
 
 TEST_P(NoteWriteTest, WithoutAReaderKeepsTheSignalThatTheProgramWaitsFor)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
 
-			  close(of.read);
-			  set_blocked(SIGPIPE, true);
-			  raise(SIGPIPE);
-			  note_write(of.write, "text\n", 5);
-			  return !is_pending(SIGPIPE);
-		  }),
-		  "");
+		close(of.read);
+		set_blocked(SIGPIPE, true);
+		raise(SIGPIPE);
+		note_write(of.write, "text\n", 5);
+		return !is_pending(SIGPIPE);
+	});
 }
 
 /* Several threads: the pipe may fill between the look of one and its write. */
 TEST_P(NoteWriteTest, IntoAFullOneEnds)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
-			  const std::string page(4096, 'y');
-			  std::vector<std::thread> threads;
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
+		const std::string page(4096, 'y');
+		std::vector<std::thread> threads;
 
-			  fill(of.write);
-			  for (int i = 0; i < 4; i++)
-				  threads.emplace_back(
-					  [&] { note_write(of.write, page.data(), page.size()); });
-			  for (std::thread &thread : threads)
-				  thread.join();
-			  return fcntl(of.write, F_GETFL) & O_NONBLOCK;
-		  }),
-		  "");
+		fill(of.write);
+		for (int i = 0; i < 4; i++)
+			threads.emplace_back(
+				[&] { note_write(of.write, page.data(), page.size()); });
+		join_all(threads);
+		return fcntl(of.write, F_GETFL) & O_NONBLOCK;
+	});
 }
 
 TEST_P(NoteWriteTest, LongerThanTheRoomOfOneThatNoOneReadsEnds)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
-			  const std::string text(std::size_t{1} << 20, 'y');
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
+		const std::string text(std::size_t{1} << 20, 'y');
 
-			  note_write(of.write, text.data(), text.size());
-			  return 0;
-		  }),
-		  "");
+		note_write(of.write, text.data(), text.size());
+		return 0;
+	});
 }
 
 /* Reads all there is. */
@@ -172,37 +166,34 @@ std::string drain(int fd)
 /* A server that reports more than once is not held up each time. */
 TEST_P(NoteWriteTest, AfterATextThatWasDroppedItDoesNotWaitAgain)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
 
-			  fill(of.write);
-			  note_write(of.write, "text\n", 5);
-			  const auto start = std::chrono::steady_clock::now();
+		fill(of.write);
+		note_write(of.write, "text\n", 5);
+		const auto start = std::chrono::steady_clock::now();
 
-			  for (int i = 0; i < 20; i++)
-				  note_write(of.write, "text\n", 5);
-			  return std::chrono::steady_clock::now() - start >
-				 std::chrono::seconds(10);
-		  }),
-		  "");
+		for (int i = 0; i < 20; i++)
+			note_write(of.write, "text\n", 5);
+		return std::chrono::steady_clock::now() - start > std::chrono::seconds(10);
+	});
 }
 
 TEST_P(NoteWriteTest, WritesHowManyTextsWereDropped)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const ends of = GetParam()();
+	EXPECT_IN_CHILD([] {
+		const ends of = GetParam()();
 
-			  fill(of.write);
-			  for (int i = 0; i < 3; i++)
-				  note_write(of.write, "text\n", 5);
-			  drain(of.read);
-			  for (int i = 0; i < 2; i++)
-				  note_write(of.write, "end\n", 4);
-			  return drain(of.read) !=
-				 "libslab: 3 messages could not be written, and were dropped\n"
-				 "end\nend\n";
-		  }),
-		  "");
+		fill(of.write);
+		for (int i = 0; i < 3; i++)
+			note_write(of.write, "text\n", 5);
+		drain(of.read);
+		for (int i = 0; i < 2; i++)
+			note_write(of.write, "end\n", 4);
+		return drain(of.read) !=
+		       "libslab: 3 messages could not be written, and were dropped\n"
+		       "end\nend\n";
+	});
 }
 
 /* The reader begins while the writer waits, or before it does. */
@@ -228,21 +219,20 @@ TEST_P(NoteWriteTest, GoesOnWhenASlowReaderReads)
 
 TEST(NoteTest, AFileAtTheLimitOfItsSizeDoesNotEndTheProgram)
 {
-	EXPECT_EQ(run_in_child([] {
-			  char path[] = "/tmp/slab-note-test-XXXXXX";
-			  const int fd = mkstemp(path);
-			  struct rlimit before;
+	EXPECT_IN_CHILD([] {
+		char path[] = "/tmp/slab-note-test-XXXXXX";
+		const int fd = mkstemp(path);
+		struct rlimit before;
 
-			  unlink(path);
-			  getrlimit(RLIMIT_FSIZE, &before);
-			  const struct rlimit none = {0, before.rlim_max};
+		unlink(path);
+		getrlimit(RLIMIT_FSIZE, &before);
+		const struct rlimit none = {0, before.rlim_max};
 
-			  setrlimit(RLIMIT_FSIZE, &none);
-			  note_write(fd, "text\n", 5);
-			  setrlimit(RLIMIT_FSIZE, &before); /* the child may write its counts */
-			  return is_pending(SIGXFSZ);
-		  }),
-		  "");
+		setrlimit(RLIMIT_FSIZE, &none);
+		note_write(fd, "text\n", 5);
+		setrlimit(RLIMIT_FSIZE, &before); /* the child may write its counts */
+		return is_pending(SIGXFSZ);
+	});
 }
 
 } /* namespace */

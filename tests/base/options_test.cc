@@ -367,8 +367,7 @@ TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)
 
 		for (int i = 0; i < 8; i++)
 			threads.emplace_back([] { EXPECT_EQ(slab_options()->apart, 0U); });
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		setenv("SLAB_FAKE_NODES", "7", 1);
 		EXPECT_EQ(slab_options()->fake_nodes, 3U);
 		return;

@@ -24,25 +24,24 @@ template <typename Steps> void exit_while(Steps steps, void (*judge)())
 {
 	if (under_tsan)
 		GTEST_SKIP() << "ThreadSanitizer allows no new thread in a fork's child";
-	EXPECT_EQ(run_in_child([&]() -> int {
-			  std::atexit(judge);
-			  own_work_watch_exit();
-			  std::thread([&] {
-				  if (!own_work_begin())
-					  return;
-				  steps();
-				  ended = true;
-				  own_work_end();
-				  own_work_wait_while_exiting();
-				  awake = true;
-				  for (;;)
-					  pause();
-			  }).detach();
-			  while (!begun)
-				  usleep(1000);
-			  std::exit(100);
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&]() -> int {
+		std::atexit(judge);
+		own_work_watch_exit();
+		std::thread([&] {
+			if (!own_work_begin())
+				return;
+			steps();
+			ended = true;
+			own_work_end();
+			own_work_wait_while_exiting();
+			awake = true;
+			for (;;)
+				pause();
+		}).detach();
+		while (!begun)
+			usleep(1000);
+		std::exit(100);
+	});
 }
 
 TEST(OwnWorkTest, ExitWaitsForTheWorkOfAnotherThread)

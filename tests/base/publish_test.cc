@@ -75,8 +75,7 @@ protected:
 	void TearDown() override
 	{
 		stop_ = true;
-		for (std::thread &writer : writers_)
-			writer.join();
+		join_all(writers_);
 	}
 
 	struct handler_ring ring_ = {};

@@ -37,36 +37,34 @@ TEST(DescriptorStreamTest, WithoutAReaderNothingIsSent)
 /* The socket holds less than this, and nothing takes it out. */
 TEST(DescriptorStreamTest, AReaderThatDoesNotReadIsNotWaitedForLong)
 {
-	EXPECT_EQ(run_in_child([] {
-			  struct descriptor stream = DESCRIPTOR_NONE;
-			  const std::string text(std::size_t{64} << 20, 'x');
-			  int reader = -1;
+	EXPECT_IN_CHILD([] {
+		struct descriptor stream = DESCRIPTOR_NONE;
+		const std::string text(std::size_t{64} << 20, 'x');
+		int reader = -1;
 
-			  if (descriptor_stream(&stream, &reader, 3) != 0)
-				  return 1;
-			  return descriptor_send(&stream, text.c_str(), text.size()) ? 2 : 0;
-		  }),
-		  "");
+		if (descriptor_stream(&stream, &reader, 3) != 0)
+			return 1;
+		return descriptor_send(&stream, text.c_str(), text.size()) ? 2 : 0;
+	});
 }
 
 /* The epoll of this watch has no entry for the descriptor, as if the application had taken it
  * out. */
 TEST(WatchTest, AFurtherDescriptorEndsTheWait)
 {
-	EXPECT_EQ(run_in_child([] {
-			  struct watch watch = WATCH_NONE;
-			  struct descriptor ready = DESCRIPTOR_NONE;
-			  const struct descriptor *const more[] = {&ready, nullptr};
+	EXPECT_IN_CHILD([] {
+		struct watch watch = WATCH_NONE;
+		struct descriptor ready = DESCRIPTOR_NONE;
+		const struct descriptor *const more[] = {&ready, nullptr};
 
-			  if (watch_open(&watch, 3) != 0 ||
-			      descriptor_take(&ready, eventfd(1, EFD_CLOEXEC), 3) != 0)
-				  return 1;
-			  if (!watch_is_whole(&watch))
-				  return 2;
-			  watch_wait(&watch, more); /* or the alarm of the child ends it */
-			  return 0;
-		  }),
-		  "");
+		if (watch_open(&watch, 3) != 0 ||
+		    descriptor_take(&ready, eventfd(1, EFD_CLOEXEC), 3) != 0)
+			return 1;
+		if (!watch_is_whole(&watch))
+			return 2;
+		watch_wait(&watch, more); /* or the alarm of the child ends it */
+		return 0;
+	});
 }
 
 } /* namespace */

@@ -101,8 +101,7 @@ void run_threads(unsigned n, const std::function<void(unsigned)> &body)
 
 	for (unsigned i = 0; i < n; i++)
 		threads.emplace_back(body, i);
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 }
 
 } // namespace

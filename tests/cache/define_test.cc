@@ -157,8 +157,7 @@ TEST(DefineTest, ThreadsThatComeFirstAtOnceGetOneCache)
 					std::this_thread::yield();
 				cache = slab_cache_defined(&definition, 0);
 			});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		for (struct slab_cache *cache : got)
 			EXPECT_EQ(cache, definition.cache);
 		EXPECT_STREQ(slab_cache_name(definition.cache), name.c_str());
@@ -188,8 +187,7 @@ TEST(DefineTest, LibrariesThatComeFirstAtOnceGetOneCache)
 				cache = slab_cache_defined(&mine, 0);
 				slab_free(cache, slab_alloc(cache));
 			});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		for (struct slab_cache *cache : got)
 			EXPECT_EQ(cache, got[0]);
 		EXPECT_EQ(stats_of(got[0]).objects, 0u);

@@ -391,14 +391,13 @@ TEST_P(CallbackTest, AChildHasTheCacheAndDestroysTheRest)
 	callbacks with(GetParam());
 
 	while_destroyed(with, [&] {
-		EXPECT_EQ(run_in_child([&] {
-				  with.on_dtor = nullptr;
-				  if (slab_cache_validate(with.cache) != 0)
-					  return 1;
-				  with.fill_and_empty();
-				  return slab_cache_destroy(with.cache) == 0 ? 0 : 2;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([&] {
+			with.on_dtor = nullptr;
+			if (slab_cache_validate(with.cache) != 0)
+				return 1;
+			with.fill_and_empty();
+			return slab_cache_destroy(with.cache) == 0 ? 0 : 2;
+		});
 	});
 }
 

@@ -28,23 +28,22 @@ TEST_F(ForkTest, AHandlerForksWhileItsThreadForks)
 	for (int i = 0; i < 300; i++)
 		caches.push_back(
 			slab_cache_create(("many-" + std::to_string(i)).c_str(), 64, nullptr, 0));
-	EXPECT_EQ(run_in_child([] {
-			  const interruptions often(2000, [](int) {
-				  const int saved = errno;
+	EXPECT_IN_CHILD([] {
+		const interruptions often(2000, [](int) {
+			const int saved = errno;
 
-				  if (forked < 100) {
-					  failed += fork_nothing() != 0;
-					  forked++;
-				  }
-				  errno = saved;
-			  });
+			if (forked < 100) {
+				failed += fork_nothing() != 0;
+				forked++;
+			}
+			errno = saved;
+		});
 
-			  for (int i = 0; i < 60; i++)
-				  if (fork_nothing() != 0)
-					  return 1;
-			  return failed || !forked ? 2 : 0;
-		  }),
-		  "");
+		for (int i = 0; i < 60; i++)
+			if (fork_nothing() != 0)
+				return 1;
+		return failed || !forked ? 2 : 0;
+	});
 	for (struct slab_cache *cache : caches)
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 }

@@ -26,8 +26,7 @@ public:
 	~busy_threads()
 	{
 		stop_ = true;
-		for (std::thread &thread : threads_)
-			thread.join();
+		join_all(threads_);
 	}
 
 	busy_threads(const busy_threads &) = delete;
@@ -72,7 +71,7 @@ TEST_F(ForkTest, AChildOfOneThreadGoesOn)
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
 
-	EXPECT_EQ(run_in_child([&] { return live(cache, objs); }), "");
+	EXPECT_IN_CHILD([&] { return live(cache, objs); });
 	expect_stamped(objs);
 	free_many(cache, objs);
 }
@@ -82,13 +81,12 @@ TEST_F(ForkTest, TheParentsObjectsAreItsOwn)
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
 
-	EXPECT_EQ(run_in_child([&] {
-			  for (void *obj : objs)
-				  std::memset(obj, 0xdd, object_size);
-			  free_many(cache, objs);
-			  return CHILD_FINE;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (void *obj : objs)
+			std::memset(obj, 0xdd, object_size);
+		free_many(cache, objs);
+		return CHILD_FINE;
+	});
 	expect_stamped(objs);
 	EXPECT_EQ(stats_of(cache).objects, objs.size());
 	free_many(cache, objs);
@@ -99,22 +97,20 @@ TEST_F(ForkTest, AChildHasThreadsOfItsOwn)
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
 
-	EXPECT_EQ(run_in_child([&] {
-			  std::atomic<int> worst{CHILD_FINE};
-			  std::vector<std::thread> threads;
+	EXPECT_IN_CHILD([&] {
+		std::atomic<int> worst{CHILD_FINE};
+		std::vector<std::thread> threads;
 
-			  for (int i = 0; i < 4; i++)
-				  threads.emplace_back([&] {
-					  const int status = use_cache(cache, object_size);
+		for (int i = 0; i < 4; i++)
+			threads.emplace_back([&] {
+				const int status = use_cache(cache, object_size);
 
-					  if (status != CHILD_FINE)
-						  worst = status;
-				  });
-			  for (std::thread &thread : threads)
-				  thread.join();
-			  return worst.load() != CHILD_FINE ? worst.load() : live(cache, objs);
-		  }),
-		  "");
+				if (status != CHILD_FINE)
+					worst = status;
+			});
+		join_all(threads);
+		return worst.load() != CHILD_FINE ? worst.load() : live(cache, objs);
+	});
 	free_many(cache, objs);
 }
 
@@ -125,7 +121,7 @@ TEST_F(ForkTest, AChildBeginsWithItsFork)
 
 	ASSERT_NE(started, 0u);
 	slab_process.started = 1;
-	EXPECT_EQ(run_in_child([&] { return slab_process.started >= now ? 0 : 1; }), "");
+	EXPECT_IN_CHILD([&] { return slab_process.started >= now ? 0 : 1; });
 	EXPECT_EQ(slab_process.started, 1u);
 	slab_process.started = started;
 }
@@ -135,16 +131,14 @@ TEST_F(ForkTest, GrandchildrenGoOn)
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 500);
 
-	EXPECT_EQ(run_in_child([&] {
-			  const int status = use_cache(cache, object_size);
-			  const std::string failure =
-				  run_in_child([&] { return live(cache, objs); });
+	EXPECT_IN_CHILD([&] {
+		const int status = use_cache(cache, object_size);
+		const std::string failure = run_in_child([&] { return live(cache, objs); });
 
-			  if (status != CHILD_FINE)
-				  return status;
-			  return failure.empty() ? live(cache, objs) : int{CHILD_GRANDCHILD};
-		  }),
-		  "");
+		if (status != CHILD_FINE)
+			return status;
+		return failure.empty() ? live(cache, objs) : int{CHILD_GRANDCHILD};
+	});
 	expect_stamped(objs);
 	free_many(cache, objs);
 }
@@ -154,11 +148,10 @@ TEST_F(ForkTest, AChildDestroysTheParentsCache)
 	struct slab_cache *cache = slab_cache_create("inherited", 64, nullptr, 0);
 	void *obj = slab_alloc(cache);
 
-	EXPECT_EQ(run_in_child([&] {
-			  slab_free(cache, obj);
-			  return slab_cache_destroy(cache) == 0 ? CHILD_FINE : CHILD_NOT_DESTROYED;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		slab_free(cache, obj);
+		return slab_cache_destroy(cache) == 0 ? CHILD_FINE : CHILD_NOT_DESTROYED;
+	});
 	slab_free(cache, obj);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
@@ -226,7 +219,7 @@ TEST_F(ForkTest, AForkLeavesTheSignalMaskAlone)
 {
 	const std::vector<int> before = blocked_signals();
 
-	EXPECT_EQ(run_in_child([&] { return blocked_signals() == before ? 0 : 1; }), "");
+	EXPECT_IN_CHILD([&] { return blocked_signals() == before ? 0 : 1; });
 	EXPECT_EQ(blocked_signals(), before);
 }
 
@@ -246,8 +239,7 @@ TEST_F(ForkTest, SeveralThreadsForkAtOnce)
 				free_many(cache, objs);
 			}
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(failures, 0);
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }

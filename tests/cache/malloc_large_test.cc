@@ -107,19 +107,18 @@ TEST_F(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
 /* Buffers that grow to the same size again and again, in a process of their own. */
 TEST_F(GrowingAllocation, TakesASlabOnceItsLikeWasFreedBelow8MiB)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const std::size_t to = 7 * mib;
-			  bool mapped[2];
+	EXPECT_IN_CHILD([] {
+		const std::size_t to = 7 * mib;
+		bool mapped[2];
 
-			  for (bool &is_mapped : mapped) {
-				  void *grown = slab_realloc(slab_malloc(mib), to);
+		for (bool &is_mapped : mapped) {
+			void *grown = slab_realloc(slab_malloc(mib), to);
 
-				  is_mapped = !large_is_slab(slab_of(grown));
-				  slab_mfree(grown);
-			  }
-			  return mapped[0] && !mapped[1] ? 0 : 1;
-		  }),
-		  "");
+			is_mapped = !large_is_slab(slab_of(grown));
+			slab_mfree(grown);
+		}
+		return mapped[0] && !mapped[1] ? 0 : 1;
+	});
 }
 
 /* Its mapping would count two pages more, for the head. */

@@ -155,8 +155,7 @@ TEST_F(TailsTest, AreCutByOthersWithoutHarm)
 			for (void *memory : mine)
 				slab_mfree(memory);
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 }
 
 } /* namespace */

@@ -146,7 +146,7 @@ TEST(AddressSpaceTest, ThatIsFreeServesEverySize)
 {
 	if (under_tsan)
 		GTEST_SKIP() << "ThreadSanitizer follows 64 locks at most, over a fork";
-	EXPECT_EQ(run_in_child([] { return *every_size_in_turn() ? 1 : 0; }), "");
+	EXPECT_IN_CHILD([] { return *every_size_in_turn() ? 1 : 0; });
 }
 
 } /* namespace */

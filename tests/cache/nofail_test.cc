@@ -263,11 +263,10 @@ TEST_F(NofailTest, AChildOfAForkHasTheHandler)
 {
 	fill_up();
 	release_at(1, [this] { free_one(); });
-	EXPECT_EQ(run_in_child([this] {
-			  objs_.push_back(slab_alloc_nofail(cache_));
-			  return objs_.back() && calls_.size() == 1 ? 0 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([this] {
+		objs_.push_back(slab_alloc_nofail(cache_));
+		return objs_.back() && calls_.size() == 1 ? 0 : 1;
+	});
 }
 
 /* --- the process ends -------------------------------------------------------------------- */

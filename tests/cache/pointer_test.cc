@@ -319,8 +319,7 @@ TEST_F(PointerTest, OthersMemoryIsLookedUpBesideLargeFrees)
 		for (void *ptr : foreign)
 			ASSERT_FALSE(slab_free_any(ptr));
 	done = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	for (std::size_t i = 0; i < foreign.size(); i += 2) {
 		munmap(foreign[i], 4096);
 		std::free(foreign[i + 1]);

@@ -46,13 +46,12 @@ TEST(SmallProcess, TheFirstAllocationOpensNoFile)
 	/* The fence of the other engines visits the arrays of all CPUs, in their self-test too. */
 	if (run_in_child([]() -> int { return std::strcmp(slab_engine(), "rseq"); }) != "")
 		GTEST_SKIP() << "an engine with locks";
-	EXPECT_EQ(run_in_child([]() -> int {
-			  setenv("SLAB_CONTROL", "off", 1);
-			  /* Where no filter can be set, the allocations are all that is tested. */
-			  forbid_files();
-			  return slab_malloc(16) && slab_malloc(100) ? 0 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([]() -> int {
+		setenv("SLAB_CONTROL", "off", 1);
+		/* Where no filter can be set, the allocations are all that is tested. */
+		forbid_files();
+		return slab_malloc(16) && slab_malloc(100) ? 0 : 1;
+	});
 }
 
 /* Before any other test makes libslab read this file. */
@@ -67,11 +66,10 @@ TEST(SmallProcess, ReplacingMallocReadsTheFilesAtOnce)
 
 	if (run_in_child(possible_without_files) == "")
 		GTEST_SKIP() << "no filter can be set, or the engine has read the file";
-	EXPECT_EQ(run_in_child([&]() -> int {
-			  slab_replace_malloc();
-			  return possible_without_files();
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&]() -> int {
+		slab_replace_malloc();
+		return possible_without_files();
+	});
 }
 
 /* Run the steps in a child with less than a gibibyte: there, no whole segment is mapped at once. */
@@ -79,19 +77,18 @@ template <typename Steps> void expect_with_little_space(Steps steps)
 {
 	if (under_asan || under_tsan)
 		GTEST_SKIP() << "a sanitizer needs more address space";
-	EXPECT_EQ(run_in_child([&]() -> int {
-			  struct rlimit before;
+	EXPECT_IN_CHILD([&]() -> int {
+		struct rlimit before;
 
-			  getrlimit(RLIMIT_DATA, &before);
-			  const struct rlimit little = {rlim_t{512} << 20, before.rlim_max};
+		getrlimit(RLIMIT_DATA, &before);
+		const struct rlimit little = {rlim_t{512} << 20, before.rlim_max};
 
-			  setrlimit(RLIMIT_DATA, &little);
-			  const int result = steps();
+		setrlimit(RLIMIT_DATA, &little);
+		const int result = steps();
 
-			  setrlimit(RLIMIT_DATA, &before);
-			  return cpu_space_is_short() ? result : 100;
-		  }),
-		  "");
+		setrlimit(RLIMIT_DATA, &before);
+		return cpu_space_is_short() ? result : 100;
+	});
 }
 
 TEST(SmallProcess, WithLittleAddressSpaceMappingsGrowInParts)
@@ -124,19 +121,18 @@ TEST(SmallProcess, WithLittleAddressSpaceAPartIsUnmappedAndMappedAgain)
 /* Otherwise it would begin with the next decay pass. */
 TEST(SmallProcess, SamplingBeginsAtOnceWhereSlowPathsDoWhatIsDue)
 {
-	EXPECT_EQ(run_in_child([]() -> int {
-			  slab_replace_malloc();
-			  struct slab_cache *cache = slab_cache_create("sampled", 64, nullptr, 0);
+	EXPECT_IN_CHILD([]() -> int {
+		slab_replace_malloc();
+		struct slab_cache *cache = slab_cache_create("sampled", 64, nullptr, 0);
 
-			  slab_free(cache, slab_alloc(cache));
-			  slab_maintain_due();
-			  if (!decay_wait())
-				  return 1;
-			  slab_cache_sample(cache, 100000);
-			  slab_maintain_due();
-			  return cache->sample.opened ? 0 : 2;
-		  }),
-		  "");
+		slab_free(cache, slab_alloc(cache));
+		slab_maintain_due();
+		if (!decay_wait())
+			return 1;
+		slab_cache_sample(cache, 100000);
+		slab_maintain_due();
+		return cache->sample.opened ? 0 : 2;
+	});
 }
 
 constexpr unsigned caches = 20;

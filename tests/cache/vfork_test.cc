@@ -107,8 +107,7 @@ protected:
 			child(i);
 		}
 		stop = true;
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		return twice;
 	}
 

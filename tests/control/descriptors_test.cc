@@ -148,6 +148,8 @@ void want_ticks(struct slab_cache *cache)
 		slab_free(cache, object);
 }
 
+#define EXPECT_SERVED(...) EXPECT_EQ(run_served(__VA_ARGS__), "")
+
 class DescriptorsTest : public testing::Test
 {
 protected:
@@ -190,152 +192,136 @@ protected:
 
 TEST_F(DescriptorsTest, NumbersAreHigh)
 {
-	EXPECT_EQ(run_served([](struct slab_cache *) {
-			  struct rlimit limit = {};
+	EXPECT_SERVED([](struct slab_cache *) {
+		struct rlimit limit = {};
 
-			  getrlimit(RLIMIT_NOFILE, &limit);
-			  for (int fd : descriptors_of_libslab())
-				  if (static_cast<rlim_t>(fd) <
-				      std::min(limit.rlim_cur / 2, rlim_t{1024}))
-					  return 1;
-			  return descriptors_of_libslab().size() >= 3 ? 0 : 2;
-		  }),
-		  "");
+		getrlimit(RLIMIT_NOFILE, &limit);
+		for (int fd : descriptors_of_libslab())
+			if (static_cast<rlim_t>(fd) < std::min(limit.rlim_cur / 2, rlim_t{1024}))
+				return 1;
+		return descriptors_of_libslab().size() >= 3 ? 0 : 2;
+	});
 }
 
 /* Nor that of a client. The client's own end has a low number. */
 TEST_F(DescriptorsTest, NoSocketOfLibslabBlocks)
 {
-	EXPECT_EQ(run_served([this](struct slab_cache *) {
-			  const auto sockets = [](int with_flag) {
-				  const std::vector<int> all = descriptors_of_libslab();
+	EXPECT_SERVED([this](struct slab_cache *) {
+		const auto sockets = [](int with_flag) {
+			const std::vector<int> all = descriptors_of_libslab();
 
-				  return std::count_if(all.begin(), all.end(), [=](int fd) {
-					  return fd >= 100 && fcntl(fd, F_GETFL) & with_flag &&
-						 file_behind(fd).compare(0, 7, "socket:") == 0;
-				  });
-			  };
-			  wait_until([=] { return sockets(O_RDWR) == 3; });
-			  const client connected(own_socket());
+			return std::count_if(all.begin(), all.end(), [=](int fd) {
+				return fd >= 100 && fcntl(fd, F_GETFL) & with_flag &&
+				       file_behind(fd).compare(0, 7, "socket:") == 0;
+			});
+		};
+		wait_until([=] { return sockets(O_RDWR) == 3; });
+		const client connected(own_socket());
 
-			  wait_until([=] { return sockets(O_RDWR) == 4; });
-			  return sockets(O_NONBLOCK) == 4 ? 0 : 1;
-		  }),
-		  "");
+		wait_until([=] { return sockets(O_RDWR) == 4; });
+		return sockets(O_NONBLOCK) == 4 ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, AnApplicationThatSelectsCanWatchTheLoopsDescriptor)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const int fd = slab_control_fd();
+	EXPECT_IN_CHILD([] {
+		const int fd = slab_control_fd();
 
-			  return fd > 2 && fd < FD_SETSIZE ? 0 : 1;
-		  }),
-		  "");
+		return fd > 2 && fd < FD_SETSIZE ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, TheStandardStreamsStayTheApplications)
 {
-	EXPECT_EQ(run_in_child([this] {
-			  for (int fd : {0, 1, 2})
-				  close(fd);
-			  return create_beside_closed_streams();
-		  }),
-		  "");
+	EXPECT_IN_CHILD([this] {
+		for (int fd : {0, 1, 2})
+			close(fd);
+		return create_beside_closed_streams();
+	});
 }
 
 TEST_F(DescriptorsTest, WithFewNumbersLeftTheyStillStay)
 {
-	EXPECT_EQ(run_in_child([this] {
-			  const struct rlimit few = {16, 16};
+	EXPECT_IN_CHILD([this] {
+		const struct rlimit few = {16, 16};
 
-			  for (int fd : {0, 1, 2})
-				  close(fd);
-			  setrlimit(RLIMIT_NOFILE, &few);
-			  while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
-				  ;
-			  for (int fd : {0, 1, 2, 5, 7, 9, 10, 11, 12, 13, 14})
-				  close(fd);
-			  return create_beside_closed_streams();
-		  }),
-		  "");
+		for (int fd : {0, 1, 2})
+			close(fd);
+		setrlimit(RLIMIT_NOFILE, &few);
+		while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+			;
+		for (int fd : {0, 1, 2, 5, 7, 9, 10, 11, 12, 13, 14})
+			close(fd);
+		return create_beside_closed_streams();
+	});
 }
 
 /* --- files of the application under these numbers ------------------------------------- */
 
 TEST_F(DescriptorsTest, AChildKeepsTheApplicationsSockets)
 {
-	EXPECT_EQ(run_served([](struct slab_cache *) {
-			  const std::vector<int> taken =
-				  take_numbers(descriptors_of_libslab(), listening_socket);
-			  const pid_t child = fork();
+	EXPECT_SERVED([](struct slab_cache *) {
+		const std::vector<int> taken =
+			take_numbers(descriptors_of_libslab(), listening_socket);
+		const pid_t child = fork();
 
-			  if (child == 0)
-				  _exit(std::all_of(taken.begin(), taken.end(), is_listening) ? 0
-											      : 1);
-			  if (child_failure(child) != "")
-				  return 1;
-			  return std::all_of(taken.begin(), taken.end(), is_listening) ? 0 : 2;
-		  }),
-		  "");
+		if (child == 0)
+			_exit(std::all_of(taken.begin(), taken.end(), is_listening) ? 0 : 1);
+		if (child_failure(child) != "")
+			return 1;
+		return std::all_of(taken.begin(), taken.end(), is_listening) ? 0 : 2;
+	});
 }
 
 TEST_F(DescriptorsTest, AChildClosesWhatItInherited)
 {
-	EXPECT_EQ(
-		run_served([](struct slab_cache *) {
-			const std::vector<int> ours = descriptors_of_libslab();
-			const pid_t child = fork();
+	EXPECT_SERVED([](struct slab_cache *) {
+		const std::vector<int> ours = descriptors_of_libslab();
+		const pid_t child = fork();
 
-			if (child == 0)
-				_exit(std::none_of(ours.begin(), ours.end(),
-						   [](int fd) { return fcntl(fd, F_GETFD) != -1; })
-					      ? 0
-					      : 1);
-			return child_failure(child) == "" && ours.size() >= 3 ? 0 : 1;
-		}),
-		"");
+		if (child == 0)
+			_exit(std::none_of(ours.begin(), ours.end(),
+					   [](int fd) { return fcntl(fd, F_GETFD) != -1; })
+				      ? 0
+				      : 1);
+		return child_failure(child) == "" && ours.size() >= 3 ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, TheApplicationsTimersAreNotSet)
 {
-	EXPECT_EQ(run_served([](struct slab_cache *cache) {
-			  const std::vector<int> taken =
-				  take_numbers(descriptors_of_libslab(), stopped_timer);
+	EXPECT_SERVED([](struct slab_cache *cache) {
+		const std::vector<int> taken =
+			take_numbers(descriptors_of_libslab(), stopped_timer);
 
-			  want_ticks(cache);
-			  return std::all_of(taken.begin(), taken.end(), is_stopped) ? 0 : 1;
-		  }),
-		  "");
+		want_ticks(cache);
+		return std::all_of(taken.begin(), taken.end(), is_stopped) ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, TheApplicationsEpollIsNotWaitedFor)
 {
 	for (std::uint32_t tag : {0U, 69U, 1000000U})
-		EXPECT_EQ(run_served([this, tag](struct slab_cache *cache) {
-				  take_numbers(descriptors_of_libslab(),
-					       [tag] { return hostile_epoll(tag); });
-				  want_ticks(cache);
-				  wait_until([this] { return answers(own_socket()); });
-				  return 0;
-			  }),
-			  "")
-			<< tag;
+		EXPECT_SERVED([this, tag](struct slab_cache *cache) {
+			take_numbers(descriptors_of_libslab(),
+				     [tag] { return hostile_epoll(tag); });
+			want_ticks(cache);
+			wait_until([this] { return answers(own_socket()); });
+			return 0;
+		}) << tag;
 }
 
 TEST_F(DescriptorsTest, NorIsItInALoop)
 {
 	for (std::uint32_t tag : {0U, 63U, 64U, 65U, 66U, 69U, 1000000U, 0x7fffffffU, ~0U})
-		EXPECT_EQ(run_in_child([tag] {
-				  slab_control_fd();
-				  take_numbers(descriptors_of_libslab(),
-					       [tag] { return hostile_epoll(tag); });
-				  want_ticks(create());
-				  return slab_control_dispatch() == -EBADF && errno == EBADF ? 0
-											     : 1;
-			  }),
-			  "")
-			<< tag;
+		EXPECT_IN_CHILD([tag] {
+			slab_control_fd();
+			take_numbers(descriptors_of_libslab(),
+				     [tag] { return hostile_epoll(tag); });
+			want_ticks(create());
+			return slab_control_dispatch() == -EBADF && errno == EBADF ? 0 : 1;
+		}) << tag;
 }
 
 /* The server finds it when it wakes: here for a client, or to give memory back. */
@@ -361,77 +347,73 @@ TEST_F(DescriptorsTest, EachNumberAloneIsLeftToTheApplication)
 
 TEST_F(DescriptorsTest, TheSocketComesBackInAnIdleProcess)
 {
-	EXPECT_EQ(run_served([this](struct slab_cache *) {
-			  for (int times = 0; times < 3; times++) {
-				  for (int fd : descriptors_of_libslab())
-					  close(fd);
-				  wait_until([this] { return answers(own_socket()); });
-			  }
-			  return 0;
-		  }),
-		  "");
+	EXPECT_SERVED([this](struct slab_cache *) {
+		for (int times = 0; times < 3; times++) {
+			for (int fd : descriptors_of_libslab())
+				close(fd);
+			wait_until([this] { return answers(own_socket()); });
+		}
+		return 0;
+	});
 }
 
 TEST_F(DescriptorsTest, NeitherThreadsNorDescriptorsAreLeftBehind)
 {
-	EXPECT_EQ(run_served([this](struct slab_cache *) {
-			  const std::size_t before = descriptors_of_libslab().size();
-			  const std::string task = find_thread(getpid(), "slab-control");
+	EXPECT_SERVED([this](struct slab_cache *) {
+		const std::size_t before = descriptors_of_libslab().size();
+		const std::string task = find_thread(getpid(), "slab-control");
 
-			  for (int fd : descriptors_of_libslab())
-				  close(fd);
-			  wait_until([this] { return answers(own_socket()); });
-			  wait_until([&] { return descriptors_of_libslab().size() == before; });
-			  return find_thread(getpid(), "slab-control") == task ? 0 : 1;
-		  }),
-		  "");
+		for (int fd : descriptors_of_libslab())
+			close(fd);
+		wait_until([this] { return answers(own_socket()); });
+		wait_until([&] { return descriptors_of_libslab().size() == before; });
+		return find_thread(getpid(), "slab-control") == task ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, MemoryGoesBackByTimeAgain)
 {
-	EXPECT_EQ(run_served([](struct slab_cache *cache) {
-			  std::vector<void *> objects(20000);
+	EXPECT_SERVED([](struct slab_cache *cache) {
+		std::vector<void *> objects(20000);
 
-			  for (int fd : descriptors_of_libslab())
-				  close(fd);
-			  for (void *&object : objects)
-				  object = slab_alloc(cache);
-			  for (void *object : objects)
-				  slab_free(cache, object);
-			  wait_until([cache] {
-				  struct slab_stats stats = {};
+		for (int fd : descriptors_of_libslab())
+			close(fd);
+		for (void *&object : objects)
+			object = slab_alloc(cache);
+		for (void *object : objects)
+			slab_free(cache, object);
+		wait_until([cache] {
+			struct slab_stats stats = {};
 
-				  stats.struct_size = sizeof(stats);
-				  slab_cache_stats(cache, &stats);
-				  return stats.slabs == 0;
-			  });
-			  return 0;
-		  }),
-		  "");
+			stats.struct_size = sizeof(stats);
+			slab_cache_stats(cache, &stats);
+			return stats.slabs == 0;
+		});
+		return 0;
+	});
 }
 
 TEST_F(DescriptorsTest, ALoopGetsANewDescriptor)
 {
-	EXPECT_EQ(run_in_child([this] {
-			  struct pollfd control = {slab_control_fd(), POLLIN, 0};
-			  bool answered = false;
+	EXPECT_IN_CHILD([this] {
+		struct pollfd control = {slab_control_fd(), POLLIN, 0};
+		bool answered = false;
 
-			  create();
-			  for (int fd : descriptors_of_libslab())
-				  close(fd);
-			  if (slab_control_dispatch() != -EBADF)
-				  return 1;
-			  control.fd = slab_control_fd();
-			  if (control.fd < 0 || slab_control_fd() != control.fd)
-				  return 2;
-			  std::thread asking([&] { answered = answers(own_socket()); });
+		create();
+		for (int fd : descriptors_of_libslab())
+			close(fd);
+		if (slab_control_dispatch() != -EBADF)
+			return 1;
+		control.fd = slab_control_fd();
+		if (control.fd < 0 || slab_control_fd() != control.fd)
+			return 2;
+		std::thread asking([&] { answered = answers(own_socket()); });
 
-			  while (poll(&control, 1, -1) == 1 && slab_control_dispatch() == 0)
-				  ;
-			  asking.join();
-			  return answered ? 0 : 3;
-		  }),
-		  "");
+		while (poll(&control, 1, -1) == 1 && slab_control_dispatch() == 0)
+			;
+		asking.join();
+		return answered ? 0 : 3;
+	});
 }
 
 /* What is still ours is closed then, which is a cancellation point. */
@@ -444,35 +426,33 @@ TEST_F(DescriptorsTest, ACancelledThreadOpensTheLoopsDescriptorOnceMore)
 		return nullptr;
 	};
 
-	EXPECT_EQ(run_in_child([open_again] {
-			  pthread_t thread;
+	EXPECT_IN_CHILD([open_again] {
+		pthread_t thread;
 
-			  slab_control_fd();
-			  create();
-			  close(descriptors_of_libslab().back());
-			  pthread_create(&thread, nullptr, open_again, nullptr);
-			  pthread_join(thread, nullptr);
-			  return slab_control_fd() >= 0 && slab_control_dispatch() == 0 ? 0 : 1;
-		  }),
-		  "");
+		slab_control_fd();
+		create();
+		close(descriptors_of_libslab().back());
+		pthread_create(&thread, nullptr, open_again, nullptr);
+		pthread_join(thread, nullptr);
+		return slab_control_fd() >= 0 && slab_control_dispatch() == 0 ? 0 : 1;
+	});
 }
 
 TEST_F(DescriptorsTest, AChildOfAProcessThatClosedThemHasItsOwn)
 {
 	if (under_tsan)
 		GTEST_SKIP() << "ThreadSanitizer allows no new thread in a fork's child";
-	EXPECT_EQ(run_served([this](struct slab_cache *) {
-			  for (int fd : descriptors_of_libslab())
-				  close(fd);
-			  const pid_t child = fork();
+	EXPECT_SERVED([this](struct slab_cache *) {
+		for (int fd : descriptors_of_libslab())
+			close(fd);
+		const pid_t child = fork();
 
-			  if (child == 0) {
-				  slab_cache_create("of_the_child", 64, nullptr, SLAB_PANIC);
-				  _exit(answers(own_socket()) ? 0 : 1);
-			  }
-			  return child_failure(child) == "" ? 0 : 1;
-		  }),
-		  "");
+		if (child == 0) {
+			slab_cache_create("of_the_child", 64, nullptr, SLAB_PANIC);
+			_exit(answers(own_socket()) ? 0 : 1);
+		}
+		return child_failure(child) == "" ? 0 : 1;
+	});
 }
 
 } /* namespace */

@@ -78,7 +78,7 @@ protected:
 	{
 		if (under_tsan)
 			GTEST_SKIP() << "ThreadSanitizer allows no new thread in a fork's child";
-		EXPECT_EQ(run_in_child(steps), "");
+		EXPECT_IN_CHILD(steps);
 	}
 
 	runtime_dir dir;

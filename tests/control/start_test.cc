@@ -22,7 +22,7 @@ protected:
 	{
 		if (under_tsan)
 			GTEST_SKIP() << "ThreadSanitizer allows no new thread in a fork's child";
-		EXPECT_EQ(run_in_child(steps), "");
+		EXPECT_IN_CHILD(steps);
 	}
 
 	bool has_socket() const { return exists(dir.socket(getpid())); }

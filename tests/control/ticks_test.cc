@@ -47,20 +47,18 @@ TEST(TicksTest, SamplingHasTenEachSecond)
 
 	const runtime_dir dir;
 
-	EXPECT_EQ(run_in_child([] {
-			  struct slab_cache *cache =
-				  slab_cache_create("sampled", 64, nullptr, SLAB_PANIC);
-			  std::deque<std::uint64_t> ticks;
+	EXPECT_IN_CHILD([] {
+		struct slab_cache *cache = slab_cache_create("sampled", 64, nullptr, SLAB_PANIC);
+		std::deque<std::uint64_t> ticks;
 
-			  slab_cache_sample(cache, 1000000);
-			  do {
-				  ticks.push_back(next_tick(cache));
-				  if (ticks.size() > 11)
-					  ticks.pop_front();
-			  } while (!are_ten_each_second(ticks));
-			  return 0;
-		  }),
-		  "");
+		slab_cache_sample(cache, 1000000);
+		do {
+			ticks.push_back(next_tick(cache));
+			if (ticks.size() > 11)
+				ticks.pop_front();
+		} while (!are_ten_each_second(ticks));
+		return 0;
+	});
 }
 
 } /* namespace */

@@ -114,13 +114,11 @@ TEST(ApartTest, AChildHasItsParentsAddresses)
 	const std::set<void *> before = all_of(cache);
 
 	slab_cache_shrink(cache);
-	EXPECT_EQ(run_in_child([&] {
-			  return common(before, all_of(other)) == 0 &&
-						 common(before, all_of(cache)) > most
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		return common(before, all_of(other)) == 0 && common(before, all_of(cache)) > most
+			       ? 0
+			       : 1;
+	});
 }
 
 /* Guarded slabs are shared by all caches, but for those that are apart. */
@@ -411,12 +409,8 @@ TEST(ApartTest, WithoutTheFlagAddressesChangeTheirTypeInRandomOperations)
 
 TEST(ApartTest, TheEnvironmentKeepsAllCachesApart)
 {
-	if (!running_again()) {
-		const second_run run = run_again({"SLAB_TYPES=apart"});
-
-		EXPECT_EQ(run.failure, "") << run.output;
+	if (!in_environment({"SLAB_TYPES=apart"}))
 		return;
-	}
 	random_program program(0, 2);
 
 	program.run(100000);

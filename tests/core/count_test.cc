@@ -252,14 +252,12 @@ TEST_F(CountTest, AChildIsNotCounted)
 
 	count_start(hour);
 	allocate(cache, 5);
-	EXPECT_EQ(run_in_child([&] {
-			  return count_period() == 0 && !count_is_on(cache) &&
-						 inside(cache)->alloc_arrays ==
-							 inside(cache)->arrays
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		return count_period() == 0 && !count_is_on(cache) &&
+				       inside(cache)->alloc_arrays == inside(cache)->arrays
+			       ? 0
+			       : 1;
+	});
 	EXPECT_EQ(counted(cache), 5U);
 }
 
@@ -271,8 +269,7 @@ TEST_F(CountTest, ThreadsAreAllCounted)
 	count_start(hour);
 	for (int t = 0; t < 4; t++)
 		threads.emplace_back([&cache] { allocate(cache, 10000); });
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(counted(cache), 40000U);
 }
 
@@ -296,8 +293,7 @@ TEST_F(CountTest, BeginningAndEndingUnderLoadDoNoHarm)
 			slab_cache_shrink(cache);
 	}
 	ends = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	count_close(cache);
 	EXPECT_EQ(stats_of(cache).objects, 0U);
 	EXPECT_EQ(slab_cache_validate(cache), 0);

@@ -43,15 +43,12 @@ TEST(DefragFullCacheTest, AChildLacksNoMoreThanTheObjectThatMoves)
 
 	while (!stopped)
 		std::this_thread::yield();
-	EXPECT_EQ(run_in_child([&] {
-			  const std::size_t free = full.places() - full.used();
+	EXPECT_IN_CHILD([&] {
+		const std::size_t free = full.places() - full.used();
 
-			  return room(full.cache()) + 1 >= free &&
-						 slab_cache_validate(full.cache()) == 0
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+		return room(full.cache()) + 1 >= free && slab_cache_validate(full.cache()) == 0 ? 0
+												: 1;
+	});
 	go = true;
 	other.join();
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);

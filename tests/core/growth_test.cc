@@ -278,15 +278,13 @@ TEST_F(GrowthTest, TheChildOfAForkHasBoth)
 {
 	grow_to(cache_large_from(cache_) + 4 * large_bytes());
 	free_every(2);
-	EXPECT_EQ(run_in_child([&] {
-			  grow_to(charged(cache_) + 2 * large_bytes());
-			  if (slab_cache_validate(cache_) ||
-			      census_of(cache_).bytes != charged(cache_))
-				  return 1;
-			  free_every(1);
-			  return slab_cache_destroy(cache_) ? 2 : 0;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		grow_to(charged(cache_) + 2 * large_bytes());
+		if (slab_cache_validate(cache_) || census_of(cache_).bytes != charged(cache_))
+			return 1;
+		free_every(1);
+		return slab_cache_destroy(cache_) ? 2 : 0;
+	});
 	expect_intact();
 }
 

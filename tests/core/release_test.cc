@@ -128,7 +128,7 @@ TEST_P(ReleaseTest, AForkDoesNotWaitForADestructor)
 {
 	unused_cache unused;
 
-	meanwhile(unused, [] { EXPECT_EQ(run_in_child([] { return 0; }), ""); });
+	meanwhile(unused, [] { EXPECT_IN_CHILD([] { return 0; }); });
 }
 
 TEST_P(ReleaseTest, OthersDoNotWaitForADestructor)
@@ -149,13 +149,11 @@ TEST_P(ReleaseTest, AChildDestroysTheRestAndNothingTwice)
 	unused_cache unused;
 
 	meanwhile(unused, [&] {
-		EXPECT_EQ(run_in_child([&] {
-				  unused.on_destroy = nullptr;
-				  slab_cache_shrink(unused.cache());
-				  return unused.slabs() == 0 && unused.each_destroyed_once() ? 0
-											     : 1;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([&] {
+			unused.on_destroy = nullptr;
+			slab_cache_shrink(unused.cache());
+			return unused.slabs() == 0 && unused.each_destroyed_once() ? 0 : 1;
+		});
 	});
 	EXPECT_EQ(unused.slabs(), 0u);
 }
@@ -165,15 +163,14 @@ TEST_P(ReleaseTest, AChildThatOnlyDestroysTheCacheDestroysNothingTwice)
 	unused_cache unused;
 
 	meanwhile(unused, [&] {
-		EXPECT_EQ(run_in_child([&] {
-				  unused.on_destroy = nullptr;
+		EXPECT_IN_CHILD([&] {
+			unused.on_destroy = nullptr;
 				  /* Threads that had pinned it are gone. */
-				  return slab_cache_destroy(unused.cache()) == 0 &&
-							 unused.each_destroyed_once()
-						 ? 0
-						 : 1;
-			  }),
-			  "");
+			return slab_cache_destroy(unused.cache()) == 0 &&
+					       unused.each_destroyed_once()
+				       ? 0
+				       : 1;
+		});
 	});
 }
 

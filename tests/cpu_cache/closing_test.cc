@@ -401,14 +401,13 @@ TEST_P(ForkTest, AChildUsesTheArraysOfItsParent)
 {
 	push(0);
 	cpu_arrays_lock_all();
-	EXPECT_EQ(run_in_child([this] {
-			  cpu_arrays_unlock_all();
-			  return pop() == object(0) && push(1) == CPU_DONE &&
-						 close(send_away()) == objects_from(1, 1)
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([this] {
+		cpu_arrays_unlock_all();
+		return pop() == object(0) && push(1) == CPU_DONE &&
+				       close(send_away()) == objects_from(1, 1)
+			       ? 0
+			       : 1;
+	});
 	cpu_arrays_unlock_all();
 	EXPECT_EQ(pop(), object(0));
 }

@@ -366,8 +366,7 @@ protected:
 			before();
 			disturb(where, close);
 		}).join();
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		where.expect_whole();
 		EXPECT_GT(interrupted_, 0u) << "no thread was ever interrupted";
 		if (GetParam().point >= 0 && !is_rseq()) {

@@ -20,8 +20,7 @@ TEST(LockTest, OneThreadHasItAtATime)
 				cpu_lock_drop(&lock);
 			}
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(counter, 160000u);
 	EXPECT_EQ(lock.word, CPU_LOCK_FREE);
 }

@@ -168,18 +168,17 @@ TEST(BadFreeTest, FreesInTurnsOnAnotherCpuAreReportedBeforeTheyOverrunAStack)
 
 TEST(BadFreeTest, BulkFreesInTurnsAreReportedBeforeTheyOverrunAStack)
 {
-	EXPECT_EQ(run_in_child([] {
-			  report_capture reports;
-			  test_cache cache(2048);
-			  std::vector<void *> objs = alloc_many(cache, 64);
-			  void *turns[4] = {objs[0], objs[1], objs[0], objs[1]};
+	EXPECT_IN_CHILD([] {
+		report_capture reports;
+		test_cache cache(2048);
+		std::vector<void *> objs = alloc_many(cache, 64);
+		void *turns[4] = {objs[0], objs[1], objs[0], objs[1]};
 
-			  for (unsigned i = 0; i < 1000 && !reports.count(); i++)
-				  slab_free_bulk(cache, 4, turns);
-			  _exit(reports.count() ? 0 : 1);
-			  return 0;
-		  }),
-		  "");
+		for (unsigned i = 0; i < 1000 && !reports.count(); i++)
+			slab_free_bulk(cache, 4, turns);
+		_exit(reports.count() ? 0 : 1);
+		return 0;
+	});
 }
 
 TEST(BadFreeTest, DebugAbortEndsTheProcessAfterTheFirstReport)

@@ -237,13 +237,11 @@ TEST(BadInputTest, DestroyedCacheIsNeitherShrunkNorValidated)
 	struct slab_cache *cache = destroyed_cache();
 
 	/* In a child, because the other tests shall live. */
-	EXPECT_EQ(run_in_child([&] {
-			  return slab_cache_shrink(cache) == -EINVAL &&
-						 slab_cache_validate(cache) == -EINVAL
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		return slab_cache_shrink(cache) == -EINVAL && slab_cache_validate(cache) == -EINVAL
+			       ? 0
+			       : 1;
+	});
 }
 
 /* Why */

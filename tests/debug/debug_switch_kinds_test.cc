@@ -133,20 +133,19 @@ TEST_F(SwitchTest, AChildGoesOnAfterASwitch)
 	allocate(cache, 500);
 	set(cache, all_debug_flags);
 	allocate(cache, 500);
-	EXPECT_EQ(run_in_child([&] {
-			  for (std::size_t i = 0; i < objs_.size(); i++)
-				  if (!intact(objs_[i], object_size, i))
-					  return 1;
-			  slab_cache_debug(cache, SLAB_RED_ZONE);
-			  free_many(cache, alloc_many(cache, 500));
-			  slab_cache_debug(cache, 0);
-			  free_many(cache, objs_);
-			  free_many(cache, alloc_many(cache, 500));
-			  if (reports_.count() || slab_cache_validate(cache) != 0)
-				  return 2;
-			  return slab_cache_destroy(cache) == 0 ? 0 : 3;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (std::size_t i = 0; i < objs_.size(); i++)
+			if (!intact(objs_[i], object_size, i))
+				return 1;
+		slab_cache_debug(cache, SLAB_RED_ZONE);
+		free_many(cache, alloc_many(cache, 500));
+		slab_cache_debug(cache, 0);
+		free_many(cache, objs_);
+		free_many(cache, alloc_many(cache, 500));
+		if (reports_.count() || slab_cache_validate(cache) != 0)
+			return 2;
+		return slab_cache_destroy(cache) == 0 ? 0 : 3;
+	});
 	expect_intact(cache);
 	free_all(cache);
 }

@@ -383,8 +383,7 @@ TEST_F(GuardTest, ThreadsFreeEachOthersObjects)
 		for (unsigned i = 0; i < rounds; i++)
 			wrong += slab_cache_validate(cache_) != 0;
 	});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	for (auto &place : places)
 		slab_free(cache_, place);
 	EXPECT_EQ(wrong, 0U);
@@ -411,8 +410,7 @@ TEST_F(GuardTest, CachesComeAndGoWhileThereAreFewSlabs)
 				wrong += slab_cache_destroy(cache) != 0;
 			}
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(wrong, 0U);
 	free_many(cache_, objs);
 	EXPECT_EQ(slab_cache_validate(cache_), 0);
@@ -426,18 +424,17 @@ TEST_F(GuardTest, AChildHasItsOwn)
 
 	for (std::size_t i = 0; i < objs.size(); i++)
 		fill(objs[i], object_size, i);
-	EXPECT_EQ(run_in_child([&] {
-			  for (std::size_t i = 0; i < objs.size(); i++)
-				  if (!intact(objs[i], object_size, i))
-					  return WRONG;
-			  free_many(cache_, objs);
-			  void *obj = slab_alloc(cache_);
-			  if (!is_guarded(obj))
-				  return WRONG;
-			  free(obj);
-			  return slab_cache_validate(cache_) == 0 ? FINE : WRONG;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (std::size_t i = 0; i < objs.size(); i++)
+			if (!intact(objs[i], object_size, i))
+				return WRONG;
+		free_many(cache_, objs);
+		void *obj = slab_alloc(cache_);
+		if (!is_guarded(obj))
+			return WRONG;
+		free(obj);
+		return slab_cache_validate(cache_) == 0 ? FINE : WRONG;
+	});
 	for (std::size_t i = 0; i < objs.size(); i++)
 		EXPECT_TRUE(intact(objs[i], object_size, i));
 	free_many(cache_, objs);
@@ -465,8 +462,7 @@ TEST_F(GuardTest, AChildOfABusyProcessGoesOn)
 			  "")
 			<< i;
 	stop = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 }
 
 } /* namespace */

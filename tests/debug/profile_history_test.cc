@@ -74,8 +74,7 @@ TEST_F(ProfileTest, ThreadsReachOnePeak)
 	profile_every(every_one);
 	for (std::vector<void *> &mine : objs)
 		threads.emplace_back([&] { mine = alloc_many(cache, 1000); });
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	for (const std::vector<void *> &mine : objs)
 		free_many(cache, mine);
 	EXPECT_EQ(at_peak(first_size), 4000U);

@@ -105,8 +105,7 @@ TEST_F(ProfileTest, SwitchingUnderLoadLosesNothing)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	}
 	stop = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	profile_every(0);
 	EXPECT_GT(samples_of(switched_size, period).allocated, 0U);
 	EXPECT_EQ(samples_of(switched_size, period).inuse(), 0U);

@@ -364,17 +364,14 @@ TEST_F(ProfileTest, AForkedChildContinuesWithSamplesOfItsOwn)
 	void *obj = slab_alloc(cache);
 	const samples before = samples_of(object_size, every_one);
 
-	EXPECT_EQ(run_in_child([&] {
-			  slab_free(cache, obj);
-			  slab_free(cache, slab_alloc(cache));
-			  const samples now = samples_of(object_size, every_one);
+	EXPECT_IN_CHILD([&] {
+		slab_free(cache, obj);
+		slab_free(cache, slab_alloc(cache));
+		const samples now = samples_of(object_size, every_one);
 
-			  return now.allocated - before.allocated == 1 &&
-						 now.freed - before.freed == 2
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+		return now.allocated - before.allocated == 1 && now.freed - before.freed == 2 ? 0
+											      : 1;
+	});
 	EXPECT_EQ(samples_of(object_size, every_one).allocated, before.allocated);
 	slab_free(cache, obj);
 }

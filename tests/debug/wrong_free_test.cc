@@ -330,12 +330,8 @@ TEST_F(EachWrongFreeTest, OfSampledObjects)
 /* SLAB_HARDEN=on is the flag for all caches. */
 TEST_F(EachWrongFreeTest, TheEnvironmentHardensEveryCache)
 {
-	if (!running_again()) {
-		const second_run run = run_again({"SLAB_HARDEN=on"});
-
-		EXPECT_EQ(run.failure, "") << run.output;
+	if (!in_environment({"SLAB_HARDEN=on"}))
 		return;
-	}
 	for (const row &r : rows)
 		expect(r, r.harden, 0);
 	EXPECT_EQ(stats_of(test_cache(object_size)).flags & SLAB_HARDEN_FREE, SLAB_HARDEN_FREE);
@@ -365,8 +361,7 @@ TEST_F(WrongFreeTest, CorrectFreesOfHardenedCachesAreNotReported)
 		});
 	for (int i = 0; i < 20; i++)
 		slab_cache_shrink(cache);
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(reports.count(), 0u) << reports.text();
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 	EXPECT_EQ(slab_cache_validate(cache), 0);

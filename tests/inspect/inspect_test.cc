@@ -366,8 +366,7 @@ TEST(InspectTest, NoSlabIsInTwoPlacesWhileThreadsWork)
 			  value(mine, "slabs"));
 	}
 	stop = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 
 	const struct slab_stats stats = stats_of(cache);
 

@@ -76,8 +76,7 @@ protected:
 		for (std::size_t n = 0; std::chrono::steady_clock::now() < end; n++)
 			look(random, n);
 		stop_ = true;
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 	}
 
 	test_cache cache_{64}, tracked_{100, SLAB_STORE_USER};

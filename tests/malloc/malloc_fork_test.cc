@@ -72,8 +72,7 @@ public:
 	~busy()
 	{
 		stop_ = true;
-		for (std::thread &thread : threads_)
-			thread.join();
+		join_all(threads_);
 	}
 
 	busy(const busy &) = delete;
@@ -132,8 +131,7 @@ TEST(PreloadedFork, SeveralThreadsFork)
 					     }).empty();
 			}
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	alarm(0);
 	EXPECT_EQ(failures, 0U);
 }
@@ -234,11 +232,9 @@ TEST(PreloadedFork, WaitsForNoStreamThatWaitsForIt)
 						     return forked % 50 == 0 ? use_stdio() : 0;
 					     }).empty();
 		});
-	for (std::thread &thread : forking)
-		thread.join();
+	join_all(forking);
 	stop = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	alarm(0);
 	EXPECT_EQ(failures, 0U);
 }

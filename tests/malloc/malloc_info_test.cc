@@ -93,16 +93,15 @@ TEST(MallocInfo, StatsIsNoCancellationPoint)
 
 TEST(MallocInfo, StatsOnAPipeWithoutAReaderDoNotEndTheProgram)
 {
-	EXPECT_EQ(run_in_child([] {
-			  std::array<int, 2> fd = {-1, -1};
+	EXPECT_IN_CHILD([] {
+		std::array<int, 2> fd = {-1, -1};
 
-			  if (pipe(fd.data()) != 0 || dup2(fd[1], STDERR_FILENO) < 0)
-				  return 1;
-			  close(fd[0]);
-			  malloc_stats();
-			  return 0;
-		  }),
-		  "");
+		if (pipe(fd.data()) != 0 || dup2(fd[1], STDERR_FILENO) < 0)
+			return 1;
+		close(fd[0]);
+		malloc_stats();
+		return 0;
+	});
 }
 
 TEST(MallocInfo, Takes8KiBOfStackAtMost)

@@ -46,8 +46,7 @@ TEST(PreloadedThreads, DestructorsOfThreadsFree)
 				for (std::size_t n = 0; n < 50; n++)
 					kept.blocks.emplace_back(new char[n * 100 + 1]);
 			});
-		for (std::thread &thread : all)
-			thread.join();
+		join_all(all);
 	}
 	EXPECT_EQ(destroyed, rounds * threads);
 	pthread_key_delete(key);

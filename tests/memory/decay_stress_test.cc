@@ -55,8 +55,7 @@ void work(arena &place, unsigned threads)
 			for (unsigned i = 0; i < steps; i++)
 				me.step();
 		});
-	for (std::thread &thread : workers)
-		thread.join();
+	join_all(workers);
 }
 
 TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhilePassesRun)
@@ -118,18 +117,17 @@ TEST(DecayStressTest, ForksWhilePassesRun)
 		over_and_over trims([] { slab_trim(); });
 
 		for (unsigned i = 0; i < (under_tsan || under_asan ? 5 : 40); i++)
-			EXPECT_EQ(run_in_child([&] {
-					  static void *objs[2000]; /* no malloc: sanitizers */
+			EXPECT_IN_CHILD([&] {
+				static void *objs[2000]; /* no malloc: sanitizers */
 
-					  for (unsigned n = 0; n < 2000; n++)
-						  objs[n] = slab_alloc(place.cache(n % 2));
-					  slab_maintain();
-					  for (unsigned n = 0; n < 2000; n++)
-						  slab_free(place.cache(n % 2), objs[n]);
-					  slab_trim();
-					  return 0;
-				  }),
-				  "");
+				for (unsigned n = 0; n < 2000; n++)
+					objs[n] = slab_alloc(place.cache(n % 2));
+				slab_maintain();
+				for (unsigned n = 0; n < 2000; n++)
+					slab_free(place.cache(n % 2), objs[n]);
+				slab_trim();
+				return 0;
+			});
 	}
 	done = true;
 	busy.join();

@@ -216,19 +216,18 @@ void expect_child_to_shrink(const std::function<void()> &maintain, bool has_thre
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
-	EXPECT_EQ(run_in_child([&] {
-			  std::vector<void *> more = alloc_many(cache, 20000);
-			  const std::vector<void *> own = more;
+	EXPECT_IN_CHILD([&] {
+		std::vector<void *> more = alloc_many(cache, 20000);
+		const std::vector<void *> own = more;
 
-			  free_all(cache, more);
-			  free_all(cache, s.live);
-			  wait_until([&] {
-				  maintain();
-				  return resident(s.dead) + resident(s.live) + resident(own) == 0;
-			  });
-			  return has_control_thread() == has_thread ? 0 : 1;
-		  }),
-		  "");
+		free_all(cache, more);
+		free_all(cache, s.live);
+		wait_until([&] {
+			maintain();
+			return resident(s.dead) + resident(s.live) + resident(own) == 0;
+		});
+		return has_control_thread() == has_thread ? 0 : 1;
+	});
 	free_all(cache, s.live);
 }
 
@@ -250,13 +249,12 @@ TEST(DecayTimeTest, AChildsChildDoesToo)
 	test_cache cache(object_size);
 
 	slab_free(cache, slab_alloc(cache));
-	EXPECT_EQ(run_in_child([&] {
-			  if (has_control_thread())
-				  return 1;
-			  expect_child_to_shrink([] {}, true);
-			  return HasFailure() ? 2 : 0;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		if (has_control_thread())
+			return 1;
+		expect_child_to_shrink([] {}, true);
+		return HasFailure() ? 2 : 0;
+	});
 }
 
 /* Passes were over when it forked: the child begins them anew. */
@@ -363,22 +361,17 @@ TEST(DecayTimeTest, AChildThatFreesAFewObjectsStartsItsThread)
 {
 	if (std::string(slab_engine()) != "rseq")
 		GTEST_SKIP() << "the child's first free is no slow path";
-	if (!running_again()) {
-		const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_DECAY_MS=200"});
-
-		EXPECT_EQ(run.failure, "") << run.output;
+	if (!in_environment({"SLAB_CONTROL=on", "SLAB_DECAY_MS=200"}))
 		return;
-	}
 	test_cache cache(4096);
 	std::vector<void *> objs = alloc_many(cache, 161);
 
-	EXPECT_EQ(run_in_child([&] {
-			  for (unsigned i = 0; i < 48; i++)
-				  slab_free(cache, objs[i]);
-			  wait_until([&] { return stats_of(cache).cpu_objects == 0; });
-			  return has_control_thread() ? 0 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (unsigned i = 0; i < 48; i++)
+			slab_free(cache, objs[i]);
+		wait_until([&] { return stats_of(cache).cpu_objects == 0; });
+		return has_control_thread() ? 0 : 1;
+	});
 	free_all(cache, objs);
 }
 

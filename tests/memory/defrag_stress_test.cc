@@ -49,8 +49,7 @@ protected:
 			EXPECT_GE(n, 0);
 			moved_ += n;
 		}
-		for (std::thread &thread : threads_)
-			thread.join();
+		join_all(threads_);
 	}
 
 	/* Entries come and go, so that most slabs are sparse most of the time. */
@@ -347,7 +346,7 @@ TEST(DefragForkTest, AChildMayBeMadeWhileObjectsMove)
 	});
 
 	for (int n = 0; n < 20; n++)
-		EXPECT_EQ(run_in_child([&] { return use_in_child(dir); }), "") << n;
+		EXPECT_IN_CHILD([&] { return use_in_child(dir); }) << n;
 	stop = true;
 	mover.join();
 	changer.join();
@@ -365,10 +364,7 @@ TEST(DefragForkTest, AChildMovesObjectsItself)
 		forked = true;
 		/* Another thread forks in the middle of it. */
 		std::thread([&] {
-			EXPECT_EQ(run_in_child([&] {
-					  return slab_cache_defrag(dir.cache()) > 0 ? 0 : 1;
-				  }),
-				  "");
+			EXPECT_IN_CHILD([&] { return slab_cache_defrag(dir.cache()) > 0 ? 0 : 1; });
 		}).join();
 	};
 	EXPECT_GT(slab_cache_defrag(dir.cache()), 0);

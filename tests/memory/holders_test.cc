@@ -222,8 +222,7 @@ TEST_F(HoldersTest, ThreadsThatFailAtOnceWriteOneReport)
 	testing::internal::CaptureStderr();
 	for (unsigned i = 0; i < 8; i++)
 		threads.emplace_back([&] { EXPECT_EQ(slab_alloc(cache), nullptr); });
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	testing::internal::GetCapturedStderr();
 	EXPECT_EQ(reports, 1U);
 	free_many(cache, objects);

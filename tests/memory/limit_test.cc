@@ -351,8 +351,7 @@ TEST_F(LimitTest, NoThreadGetsTheProcessAboveIt)
 			for (void *ptr : large)
 				slab_mfree(ptr);
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_FALSE(exceeded);
 	slab_cache_shrink(a);
 	slab_cache_shrink(b);

@@ -184,13 +184,12 @@ TEST_F(PressureTest, MaintenanceLooks)
 TEST_F(PressureTest, AChildLooksItself)
 {
 	write_events(0, 0);
-	EXPECT_EQ(run_in_child([&] {
-			  pressure_poll();
-			  write_events(1, 0);
-			  pressure_poll();
-			  return calls > 0 ? 0 : 1;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		pressure_poll();
+		write_events(1, 0);
+		pressure_poll();
+		return calls > 0 ? 0 : 1;
+	});
 	EXPECT_EQ(calls, 0U);
 }
 

@@ -125,7 +125,7 @@ TEST(PurgeTest, AForkDoesNotWaitAndItsChildLacksNothing)
 	};
 	EXPECT_GT(slab_trim(), 0u);
 	EXPECT_EQ(before, "");
-	EXPECT_EQ(run_in_child([&] { return !thin.is_whole(); }), "");
+	EXPECT_IN_CHILD([&] { return !thin.is_whole(); });
 }
 
 /* All free objects are in slabs that are being purged: the allocation waits for them. */
@@ -203,7 +203,7 @@ TEST(PurgeTest, MemoryThatCannotGoStays)
 	discard_fails = true;
 	EXPECT_EQ(slab_trim(), 0u);
 	discard_fails = false;
-	EXPECT_EQ(run_in_child([&] { return !thin.is_whole(); }), "");
+	EXPECT_IN_CHILD([&] { return !thin.is_whole(); });
 	EXPECT_EQ(slab_cache_validate(thin.get()), 0);
 }
 

@@ -199,8 +199,7 @@ TEST(ReclaimTest, ThreadsThatCreateReclaimAndDestroyDoNotMeet)
 			free_many(shared, objects);
 		}
 	});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(slab_cache_validate(shared), 0);
 }
 

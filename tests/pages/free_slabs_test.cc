@@ -421,15 +421,14 @@ TEST_F(FreeSlabs, ChildrenHaveTheUnitsWhoseMemoryTheirParentReturns)
 		}
 	});
 	for (unsigned i = 0; i < 20; i++)
-		EXPECT_EQ(run_in_child([]() -> int {
-				  for (const struct segment *s = segment_first(); s; s = s->next)
-					  for (const std::uint64_t word : s->busy)
-						  if (word)
-							  return 2;
-				  segment_trim();
-				  return cached() ? 1 : 0;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([]() -> int {
+			for (const struct segment *s = segment_first(); s; s = s->next)
+				for (const std::uint64_t word : s->busy)
+					if (word)
+						return 2;
+			segment_trim();
+			return cached() ? 1 : 0;
+		});
 	ends = true;
 	maker.join();
 }

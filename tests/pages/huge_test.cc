@@ -255,13 +255,12 @@ TEST_F(HugeTest, ChildrenHaveWhatTheirParentPopulates)
 		}
 	});
 	for (unsigned i = 0; i < 20; i++)
-		EXPECT_EQ(run_in_child([]() -> int {
-				  segment_trim();
-				  if (slab_pages.free_slab_bytes)
-					  return 1;
-				  return lost_units() ? 2 : 0;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([]() -> int {
+			segment_trim();
+			if (slab_pages.free_slab_bytes)
+				return 1;
+			return lost_units() ? 2 : 0;
+		});
 	ends = true;
 	maker.join();
 }

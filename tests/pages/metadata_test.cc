@@ -190,14 +190,13 @@ TEST_F(MetadataTest, BlocksHaveAtMost32Kibibytes)
 
 TEST_F(MetadataTest, WhereNoMemoryCanBeMappedThereIsNoBlock)
 {
-	EXPECT_EQ(run_in_child([] {
-			  slab_set_fail("interval=1,times=-1");
-			  for (unsigned i = 0; i < 200; i++)
-				  if (!metadata_block_take(std::size_t{32} << 10))
-					  return errno == ENOMEM ? 0 : 1;
-			  return 2;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([] {
+		slab_set_fail("interval=1,times=-1");
+		for (unsigned i = 0; i < 200; i++)
+			if (!metadata_block_take(std::size_t{32} << 10))
+				return errno == ENOMEM ? 0 : 1;
+		return 2;
+	});
 }
 
 } /* namespace */

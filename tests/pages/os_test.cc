@@ -32,22 +32,21 @@ TEST(OsTest, AnAlignedMappingIsFoundFurtherBelowWhereSpaceIsShort)
 {
 	if (under_asan || under_tsan)
 		GTEST_SKIP() << "a sanitizer needs more address space";
-	EXPECT_EQ(run_in_child([]() -> int {
-			  const auto last = reinterpret_cast<std::uintptr_t>(os_map(1, align));
-			  struct rlimit before;
+	EXPECT_IN_CHILD([]() -> int {
+		const auto last = reinterpret_cast<std::uintptr_t>(os_map(1, align));
+		struct rlimit before;
 
-			  occupy(last - align);
-			  occupy(preferred() & ~(align - 1));
-			  getrlimit(RLIMIT_AS, &before);
-			  const struct rlimit little = {address_space() + mib, before.rlim_max};
+		occupy(last - align);
+		occupy(preferred() & ~(align - 1));
+		getrlimit(RLIMIT_AS, &before);
+		const struct rlimit little = {address_space() + mib, before.rlim_max};
 
-			  setrlimit(RLIMIT_AS, &little);
-			  const auto start = reinterpret_cast<std::uintptr_t>(os_map(1, align));
+		setrlimit(RLIMIT_AS, &little);
+		const auto start = reinterpret_cast<std::uintptr_t>(os_map(1, align));
 
-			  setrlimit(RLIMIT_AS, &before);
-			  return start && start % align == 0 ? 0 : 1;
-		  }),
-		  "");
+		setrlimit(RLIMIT_AS, &before);
+		return start && start % align == 0 ? 0 : 1;
+	});
 }
 
 } /* namespace */

@@ -25,17 +25,16 @@ TEST_F(SegmentTest, FurtherSizesOfDescriptorsNeedNoSegment)
 /* No other test has descriptors of this size. */
 TEST_F(SegmentTest, DescriptorsOfSlabsThatAreNotNeededHoldNoMemory)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const std::uint64_t before = slab_pages.metadata_bytes;
-			  struct slab *slab = take_slab(needs(16, 12345));
+	EXPECT_IN_CHILD([] {
+		const std::uint64_t before = slab_pages.metadata_bytes;
+		struct slab *slab = take_slab(needs(16, 12345));
 
-			  if (!slab)
-				  return 1;
-			  if (slab_pages.metadata_bytes - before > 2000)
-				  return 2;
-			  return resident_pages(slab, 65536) == 1 ? 0 : 3;
-		  }),
-		  "");
+		if (!slab)
+			return 1;
+		if (slab_pages.metadata_bytes - before > 2000)
+			return 2;
+		return resident_pages(slab, 65536) == 1 ? 0 : 3;
+	});
 }
 
 TEST_F(SegmentTest, AddressesOfUnitsWithoutASlabLeadNowhere)
@@ -116,22 +115,21 @@ TEST_F(SegmentTest, ASegmentWhoseGuardsCannotBeMadeIsNone)
 
 TEST_F(SegmentTest, DescriptorsWhoseGuardCannotBeMadeAreNone)
 {
-	EXPECT_EQ(run_in_child([] {
+	EXPECT_IN_CHILD([] {
 			  /* An arena has room for three of them. */
-			  struct slab_needs debug = needs(16, 0);
-			  unsigned n = 0;
+		struct slab_needs debug = needs(16, 0);
+		unsigned n = 0;
 
-			  debug.side = 1 << 20;
-			  if (!take_slab(debug))
-				  return 3;
-			  os_protect_fails = 1;
-			  while (n < 4 && take_slab(debug))
-				  n++;
-			  if (n == 4 || errno != ENOMEM)
-				  return 1;
-			  return take_slab(debug) ? 0 : 2;
-		  }),
-		  "");
+		debug.side = 1 << 20;
+		if (!take_slab(debug))
+			return 3;
+		os_protect_fails = 1;
+		while (n < 4 && take_slab(debug))
+			n++;
+		if (n == 4 || errno != ENOMEM)
+			return 1;
+		return take_slab(debug) ? 0 : 2;
+	});
 }
 
 TEST_F(SegmentTest, ALargeMappingWhoseGuardCannotBeMadeIsNone)
@@ -161,8 +159,7 @@ TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 				std::this_thread::yield();
 			slab = take_slab(needs(21, 1));
 		});
-	for (auto &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(slab_pages.segment_count, before + 1);
 	EXPECT_EQ(std::set<struct slab *>(slabs.begin(), slabs.end()).size(), slabs.size());
 	for (struct slab *slab : slabs) {

@@ -144,17 +144,16 @@ TEST_F(ArrayTest, AFreeOffTheFastPathDoesTheWorkThatIsDue)
 {
 	static unsigned polls;
 
-	EXPECT_EQ(run_in_child([&] {
-			  static const struct maintenance_driver driver = {[] {}, [] { polls++; }};
-			  const std::vector<void *> objs = fill_array();
+	EXPECT_IN_CHILD([&] {
+		static const struct maintenance_driver driver = {[] {}, [] { polls++; }};
+		const std::vector<void *> objs = fill_array();
 
-			  maintenance_set_driver(&driver);
-			  maintenance_polls = true;
-			  polls = 0;
-			  slab_free(cache_, objs[length]);
-			  return polls ? 0 : 1;
-		  }),
-		  "");
+		maintenance_set_driver(&driver);
+		maintenance_polls = true;
+		polls = 0;
+		slab_free(cache_, objs[length]);
+		return polls ? 0 : 1;
+	});
 }
 
 TEST_F(ArrayTest, ABulkAllocationOfWhatTheCpuHoldsTakesThem)
@@ -186,13 +185,12 @@ TEST_F(ArrayTest, TheChildOfAForkAllocatesItsObjects)
 {
 	const std::vector<void *> objs = fill_array();
 
-	EXPECT_EQ(run_in_child([&] {
-			  for (unsigned i = length; i-- > 0;)
-				  if (slab_alloc(cache_) != objs[i])
-					  return 1;
-			  return slab_cache_validate(cache_) ? 2 : 0;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (unsigned i = length; i-- > 0;)
+			if (slab_alloc(cache_) != objs[i])
+				return 1;
+		return slab_cache_validate(cache_) ? 2 : 0;
+	});
 }
 
 TEST(Array, ACacheIsDestroyedWhileItHoldsObjects)

@@ -246,16 +246,15 @@ TEST_F(MagazineTest, TheChildOfAForkAllocatesTheirObjects)
 	fill(2);
 	const std::uint64_t made = event(SLAB_EVENT_ALLOC_SLAB);
 
-	EXPECT_EQ(run_in_child([&] {
-			  for (unsigned i = 0; i < length + 2 * half; i++)
-				  if (!slab_alloc(cache_))
-					  return 1;
-			  return event(SLAB_EVENT_ALLOC_SLAB) != made ? 2
-				 : magazines_objects(cache_)          ? 3
-				 : slab_cache_validate(cache_)        ? 4
-								      : 0;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		for (unsigned i = 0; i < length + 2 * half; i++)
+			if (!slab_alloc(cache_))
+				return 1;
+		return event(SLAB_EVENT_ALLOC_SLAB) != made ? 2
+		       : magazines_objects(cache_)          ? 3
+		       : slab_cache_validate(cache_)        ? 4
+							    : 0;
+	});
 }
 
 TEST_F(MagazineTest, ASecondFreeOfAnObjectInOneIsReportedByTheDrain)

@@ -53,8 +53,7 @@ TEST(RcuFork, HooksThatWereRegisteredBeforeFirstUseDoNotWaitForEver)
 		EXPECT_EQ(run_in_child_now([&] { return free_many_in_child(cache); }), "");
 	}
 	stop = true;
-	for (std::thread &producer : producers)
-		producer.join();
+	join_all(producers);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 	alarm(0);
@@ -78,11 +77,7 @@ struct freeing {
 			});
 	}
 
-	~freeing()
-	{
-		for (std::thread &thread : threads_)
-			thread.join();
-	}
+	~freeing() { join_all(threads_); }
 
 	std::size_t left() const { return 2 * each - freed_[0] - freed_[1]; }
 

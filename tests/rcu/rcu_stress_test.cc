@@ -153,8 +153,7 @@ protected:
 		while ((steady::now() < end || looked < looks) && !enough())
 			std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		stop = true;
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 	}
 
 	/* An object with a new key takes the place of another; which is returned. */
@@ -370,8 +369,7 @@ TEST(RcuCachesStress, ComeAndGoBesideTrimming)
 			}
 			rcu->unregister_thread();
 		});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		EXPECT_EQ(constructed, 0);
 	}
 }

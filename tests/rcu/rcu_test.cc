@@ -313,8 +313,7 @@ TEST_P(RcuTest, ProducersWaitForAReaderThatTakesItsTime)
 	most = std::max(most, stats(cache).rcu_pending);
 	stop = true;
 	slow.leave();
-	for (std::thread &producer : producers)
-		producer.join();
+	join_all(producers);
 	EXPECT_LE(most, backlog + slack);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }

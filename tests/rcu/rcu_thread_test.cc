@@ -178,12 +178,11 @@ TEST_P(RcuThreadTest, AChildFreesWithoutWaiting)
 	});
 
 	for (int i = 0; i < 5; i++)
-		EXPECT_EQ(run_in_child([&] {
-				  for (int n = 0; n < 1000; n++)
-					  slab_free_rcu(cache, slab_alloc(cache));
-				  return slab_cache_validate(cache) == 0 ? 0 : 1;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([&] {
+			for (int n = 0; n < 1000; n++)
+				slab_free_rcu(cache, slab_alloc(cache));
+			return slab_cache_validate(cache) == 0 ? 0 : 1;
+		});
 	stop = true;
 	producer.join();
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -205,14 +204,13 @@ TEST(Rcu, AChildWithoutMemoryFreesWithoutWaiting)
 		caches.back()->rcu->driving = 1;
 	}
 	ASSERT_EQ(slab_set_fail("interval=1"), 0);
-	EXPECT_EQ(run_in_child([&] {
-			  slab_set_fail(nullptr);
-			  for (struct slab_cache *cache : caches)
-				  for (int n = 0; n < 10000; n++)
-					  slab_free_rcu(cache, slab_alloc(cache));
-			  return 0;
-		  }),
-		  "");
+	EXPECT_IN_CHILD([&] {
+		slab_set_fail(nullptr);
+		for (struct slab_cache *cache : caches)
+			for (int n = 0; n < 10000; n++)
+				slab_free_rcu(cache, slab_alloc(cache));
+		return 0;
+	});
 	ASSERT_EQ(slab_set_fail(nullptr), 0);
 	for (struct slab_cache *cache : caches) {
 		cache->rcu->driving = 0;
@@ -259,8 +257,7 @@ TEST(Rcu, NothingWaitsForEverInAChild)
 		EXPECT_EQ(child_failure(child), "");
 	}
 	stop = true;
-	for (std::thread &producer : producers)
-		producer.join();
+	join_all(producers);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 

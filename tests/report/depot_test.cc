@@ -99,8 +99,7 @@ template <typename Work> void at_once(Work work)
 				sched_yield();
 			work(t);
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 }
 
 TEST(DepotTest, TheSameStackHasTheSameId)
@@ -278,41 +277,36 @@ TEST(DepotTest, WithoutMemoryNothingIsSavedUntilThereIsSome)
 {
 	if (under_asan || under_tsan)
 		GTEST_SKIP() << "sanitizers need address space of their own";
-	EXPECT_EQ(run_in_child([] {
-			  struct rlimit none = {}, before = {};
-			  own_depot depot;
+	EXPECT_IN_CHILD([] {
+		struct rlimit none = {}, before = {};
+		own_depot depot;
 
-			  getrlimit(RLIMIT_AS, &before);
-			  none = before;
-			  none.rlim_cur = 1;
-			  setrlimit(RLIMIT_AS, &none);
-			  errno = EDOM;
-			  const std::uint32_t refused = depot.add(1, make_stack(1));
-			  const int error = errno;
-			  setrlimit(RLIMIT_AS, &before);
-			  const std::uint32_t id = depot.add(1, make_stack(1));
+		getrlimit(RLIMIT_AS, &before);
+		none = before;
+		none.rlim_cur = 1;
+		setrlimit(RLIMIT_AS, &none);
+		errno = EDOM;
+		const std::uint32_t refused = depot.add(1, make_stack(1));
+		const int error = errno;
+		setrlimit(RLIMIT_AS, &before);
+		const std::uint32_t id = depot.add(1, make_stack(1));
 
-			  return refused == 0 && error == EDOM && id != 0 &&
-						 depot.frames(id) == make_stack(1)
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+		return refused == 0 && error == EDOM && id != 0 && depot.frames(id) == make_stack(1)
+			       ? 0
+			       : 1;
+	});
 }
 
 TEST(DepotTest, AForkedChildHasTheStacksAndCanSaveMore)
 {
 	const std::uint32_t id = save(make_stack(6));
 
-	EXPECT_EQ(run_in_child([id] {
-			  const std::uint32_t more = save(make_stack(7));
+	EXPECT_IN_CHILD([id] {
+		const std::uint32_t more = save(make_stack(7));
 
-			  return save(make_stack(6)) == id && more != id &&
-						 load(more) == make_stack(7)
-					 ? 0
-					 : 1;
-		  }),
-		  "");
+		return save(make_stack(6)) == id && more != id && load(more) == make_stack(7) ? 0
+											      : 1;
+	});
 }
 
 /* What the signal handler works on, and how often. */

@@ -95,11 +95,10 @@ TEST(FilterTest, TheProgramHasNoChildAndNoSignalOfIt)
 TEST(FilterTest, AForkedChildsReportsAreNamed)
 {
 	if (running_again()) {
-		EXPECT_EQ(run_in_child([] {
-				  report_here();
-				  return 0;
-			  }),
-			  "");
+		EXPECT_IN_CHILD([] {
+			report_here();
+			return 0;
+		});
 		return;
 	}
 	EXPECT_TRUE(names_lines(output_with("SLAB_SYMBOLS=on")));

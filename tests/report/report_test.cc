@@ -169,8 +169,7 @@ TEST(ReportTest, GoesToStderrInOneWrite)
 				for (int n = 0; n < 50; n++)
 					emit("Poison overwritten");
 			});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		return;
 	}
 	const second_run run = run_again({"SLAB_LOG="});
@@ -219,8 +218,7 @@ void emit_from_threads()
 			for (unsigned n = 0; n < reports_each; n++)
 				emit_long(static_cast<char>('a' + i));
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 }
 
 /* One thread reports, and a signal handler on top of it. */

@@ -333,7 +333,7 @@ TEST(SymbolTest, WorksInAProcessThatCrashes)
 {
 	handled_frame = address_in_bsearch();
 	handled_expected = text_of(handled_frame);
-	EXPECT_EQ(run_in_child(crash_and_symbolize), "");
+	EXPECT_IN_CHILD(crash_and_symbolize);
 }
 
 } /* namespace */

@@ -116,27 +116,25 @@ TEST(TrackTest, ThreadsThatStartAtOnceKeepTheirNames)
 				public_function(&track);
 				EXPECT_EQ(describe(track).thread, name);
 			});
-		for (std::thread &thread : started)
-			thread.join();
+		join_all(started);
 	}
 }
 
 TEST(TrackTest, WhenThereIsNoRoomForMoreNamesThreadsAreNameless)
 {
-	EXPECT_EQ(run_in_child([] {
-			  const struct track first = track_as("name-first");
-			  unsigned named = 0;
+	EXPECT_IN_CHILD([] {
+		const struct track first = track_as("name-first");
+		unsigned named = 0;
 
-			  for (unsigned i = 0; i < 4200; i++)
-				  named += track_as("name-" + std::to_string(i)).name != 0;
+		for (unsigned i = 0; i < 4200; i++)
+			named += track_as("name-" + std::to_string(i)).name != 0;
 			  /* This test's program had some already. */
-			  if (named < 4000 || named > 4094)
-				  return 1;
-			  if (track_as("one-too-many").name != 0)
-				  return 2;
-			  return std::strcmp(describe(first).thread, "name-first") == 0 ? 0 : 3;
-		  }),
-		  "");
+		if (named < 4000 || named > 4094)
+			return 1;
+		if (track_as("one-too-many").name != 0)
+			return 2;
+		return std::strcmp(describe(first).thread, "name-first") == 0 ? 0 : 3;
+	});
 }
 
 } /* namespace */

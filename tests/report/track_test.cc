@@ -217,14 +217,13 @@ TEST(TrackTest, AForkedChildHasItsOwnThreadId)
 	struct track before;
 
 	public_function(&before);
-	EXPECT_EQ(run_in_child([] {
-			  struct track track;
+	EXPECT_IN_CHILD([] {
+		struct track track;
 
-			  track_after_fork_child();
-			  public_function(&track);
-			  return describe(track).tid == thread_id() ? 0 : 1;
-		  }),
-		  "");
+		track_after_fork_child();
+		public_function(&track);
+		return describe(track).tid == thread_id() ? 0 : 1;
+	});
 }
 
 TEST(TrackTest, TheCpuIsThatOfTheThread)

@@ -54,7 +54,7 @@ int soak_sees(enum soak::plant plant, const char *words)
 
 void expect_seen(enum soak::plant plant, const char *words)
 {
-	EXPECT_EQ(run_in_child([=] { return soak_sees(plant, words); }), "");
+	EXPECT_IN_CHILD([=] { return soak_sees(plant, words); });
 }
 
 TEST(SoakOracleTest, SeesAnObjectThatIsAllocatedTwice)

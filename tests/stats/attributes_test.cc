@@ -147,16 +147,15 @@ TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyEmptySlabs)
 	test_cache cache(1000, SLAB_RED_ZONE);
 
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
-	EXPECT_EQ(run_in_child([&] { /* which ends, should this not */
-				     void *first = slab_alloc(cache), *second = slab_alloc(cache);
+	EXPECT_IN_CHILD([&] { /* which ends, should this not */
+			      void *first = slab_alloc(cache), *second = slab_alloc(cache);
 
-				     if (stats_of(cache).slabs != 1 || stats_of(cache).objects != 2)
-					     return 1;
-				     slab_free(cache, first);
-				     slab_free(cache, second);
-				     return stats_of(cache).slabs == 0 ? 0 : 2;
-		  }),
-		  "");
+			      if (stats_of(cache).slabs != 1 || stats_of(cache).objects != 2)
+				      return 1;
+			      slab_free(cache, first);
+			      slab_free(cache, second);
+			      return stats_of(cache).slabs == 0 ? 0 : 2;
+	});
 }
 
 TEST(AttributesTest, ACacheWorksWithoutAnyEmptySlabs)

@@ -124,8 +124,7 @@ inline std::size_t most_at_once(struct slab_cache *cache, unsigned steps)
 			live -= mine.size();
 			free_many(cache, mine);
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	return most;
 }
 

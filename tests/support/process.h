@@ -121,6 +121,8 @@ template <typename Body> std::string run_in_child(Body body)
 	return run_in_child_now(body);
 }
 
+#define EXPECT_IN_CHILD(...) EXPECT_EQ(run_in_child(__VA_ARGS__), "")
+
 /* The environment variable that marks the second run of a test. */
 constexpr const char *again_variable = "SLAB_TEST_AGAIN";
 

@@ -70,8 +70,7 @@ protected:
 		       reports_.count() == 0)
 			std::this_thread::sleep_for(std::chrono::milliseconds(20));
 		stop_ = true;
-		for (std::thread &thread : threads_)
-			thread.join();
+		join_all(threads_);
 	}
 
 	/* The system's ids of the workers that are running. */

@@ -62,8 +62,7 @@ public:
 				while (working)
 					(this->*other)(random);
 			});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 		EXPECT_EQ(wrong, 0u);
 		EXPECT_EQ(count_of(&dirsrv_entry_cache_stats::bytes), sum_of_sizes());
 		EXPECT_GT(seen, 100u);

@@ -203,8 +203,7 @@ TEST_F(EntryCacheTest, LookupsOfAllThreadsAreCounted)
 			for (int i = 0; i < 5000; i++)
 				look(static_cast<unsigned>(i % 2) + 1);
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	EXPECT_EQ(stats().hits, 10000u);
 	EXPECT_EQ(stats().misses, 10000u);
 }
@@ -316,8 +315,7 @@ TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
 			  }),
 			  "");
 	over = true;
-	for (std::thread &thread : threads)
-		thread.join();
+	join_all(threads);
 	for (struct dirsrv_entry *entry : held)
 		dirsrv_entry_put(entry);
 }

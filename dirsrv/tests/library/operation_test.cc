@@ -391,8 +391,7 @@ protected:
 				std::this_thread::sleep_for(std::chrono::milliseconds(1));
 			}
 		});
-		for (std::thread &thread : threads)
-			thread.join();
+		join_all(threads);
 	}
 };
 

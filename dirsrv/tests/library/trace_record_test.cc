@@ -205,8 +205,7 @@ TEST_F(TraceTest, CallsOfThreadsAreInOrder)
 				slapi_pblock_destroy(own);
 			}
 		});
-	for (std::thread &thread : all)
-		thread.join();
+	join_all(all);
 	slapi_pblock_destroy(shared);
 	std::string of_shared;
 	std::size_t calls = 0;
@@ -245,8 +244,7 @@ TEST_F(TraceTest, RecordingBeginsAndEndsAmongThreads)
 		EXPECT_EQ(slab_pblock_trace_stop(), 0);
 	}
 	done = true;
-	for (std::thread &thread : all)
-		thread.join();
+	join_all(all);
 	calls_of(file);
 }
 

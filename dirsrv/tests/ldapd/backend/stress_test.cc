@@ -112,11 +112,9 @@ static void readers_beside_writers(size_t cache_bytes, size_t map_bytes)
 
 			wrong[i] = write_and_read(d.backend, i * people / 2, rounds);
 		});
-	for (std::thread &writer : writers)
-		writer.join();
+	join_all(writers);
 	over = true;
-	for (std::thread &reader : readers)
-		reader.join();
+	join_all(readers);
 	EXPECT_EQ(d.stats().map_growths > 0, map_bytes > 0);
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(wrong[i], 0u);
