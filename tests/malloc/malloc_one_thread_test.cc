@@ -155,9 +155,11 @@ std::uint64_t held_bytes()
 	return stats.slab_bytes + stats.cached_bytes;
 }
 
-/* More than is needed for huge pages (SLAB_HUGE=auto). */
-void grow_and_shrink()
+/* More than is needed for huge pages (SLAB_HUGE=auto). Returns what was held at the peak. */
+std::uint64_t grow_and_shrink()
 {
+	std::uint64_t peak;
+
 	constexpr std::size_t size = 2000, count = (std::size_t{160} << 20) / size;
 	static void *blocks[count];
 
@@ -167,11 +169,13 @@ void grow_and_shrink()
 			std::abort();
 		std::memset(block, 1, 1);
 	}
+	peak = held_bytes();
 	for (void *&block : blocks)
 		free(block);
+	return peak;
 }
 
-/* Until decay has returned what was free, at least once. */
+/* Until most of what was free has returned, by frees or by decay. */
 int live_with_few_calls(unsigned seed)
 {
 	constexpr unsigned rounds = 3;
@@ -180,13 +184,11 @@ int live_with_few_calls(unsigned seed)
 	if (!allow_few_calls())
 		return 77;
 	for (unsigned round = 0; round < rounds; round++) {
-		std::uint64_t held;
+		const std::uint64_t peak = grow_and_shrink();
 
-		grow_and_shrink();
-		held = held_bytes();
 		do
 			blocks.step();
-		while (held_bytes() > held / 2);
+		while (held_bytes() > peak / 4);
 	}
 	blocks.free_all();
 	return 0;
