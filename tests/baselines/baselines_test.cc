@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the object caches of benchmarks/baselines promise, and libslab beside them. */
-#include "../support/test.h"
+#include "../support/cpus.h"
 
 #include <baseline.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Switching the heap profile on and off: what is left of it, and threads that go on meanwhile. */
+#include "../support/cpus.h"
 #include "../support/objects.h"
 #include "../support/profiled.h"
 

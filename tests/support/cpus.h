@@ -4,6 +4,12 @@
 
 #include "test.h"
 
+template <typename Threads> void join_all(Threads &threads)
+{
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
 inline pid_t thread_id()
 {
 	return static_cast<pid_t>(syscall(SYS_gettid));

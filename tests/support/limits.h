@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cpus.h"
 #include "objects.h"
 #include "rooms.h"
 
