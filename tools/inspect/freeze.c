@@ -55,40 +55,13 @@ static bool add(struct frozen *frozen, pid_t tid)
 	return true;
 }
 
-/* The state of a thread as ps shows it; 0: it has ended. */
-static char state_of(const struct frozen *frozen, pid_t tid)
-{
-	char name[64], text[256];
-	const char *state;
-	FILE *file;
-	size_t n;
-
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/stat", frozen->pid, tid);
-	file = fopen(name, "re");
-	if (!file)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	state = strrchr(text, ')'); /* behind the name, which may contain anything */
-	return state && state[1] ? state[2] : 0;
-}
-
-/* The first thread stays as a zombie if it ended before the others. */
-static bool has_ended(const struct frozen *frozen, pid_t tid)
-{
-	const char state = state_of(frozen, tid);
-
-	return !state || state == 'Z' || state == 'X';
-}
-
 /* Seize one thread. A thread that has ended in the meantime is no error. */
 static int seize(struct frozen *frozen, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
 		const int error = errno;
 
-		return has_ended(frozen, tid) ? 0 : -error;
+		return proc_thread_has_ended(tid) ? 0 : -error;
 	}
 	if (!add(frozen, tid)) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
@@ -144,7 +117,7 @@ static bool has_stopped(struct frozen_thread *thread, bool *ret_ended)
 
 static int give_up(struct frozen *frozen, pid_t tid)
 {
-	if (state_of(frozen, tid) == 'D')
+	if (proc_state(tid) == 'D')
 		frozen->busy = tid;
 	return -ETIMEDOUT;
 }

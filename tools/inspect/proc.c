@@ -62,9 +62,11 @@ bool proc_is_stopped(pid_t pid)
 	return state == 'T' || state == 't';
 }
 
-static bool has_ended(char state)
+bool proc_thread_has_ended(pid_t tid)
 {
-	return state == 'Z' || state == 'X' || !state;
+	const char state = proc_state(tid);
+
+	return !state || state == 'Z' || state == 'X';
 }
 
 /* The first thread of a program may end before the others. */
@@ -72,7 +74,7 @@ pid_t proc_thread(pid_t pid)
 {
 	const struct dirent *entry;
 	char path[64];
-	pid_t tid = has_ended(proc_state(pid)) ? 0 : pid;
+	pid_t tid = proc_thread_has_ended(pid) ? 0 : pid;
 	DIR *threads = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -81,7 +83,7 @@ pid_t proc_thread(pid_t pid)
 	while (threads && !tid && (entry = readdir(threads))) {
 		const pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		tid = other > 0 && !has_ended(proc_state(other)) ? other : 0;
+		tid = other > 0 && !proc_thread_has_ended(other) ? other : 0;
 	}
 	if (threads)
 		closedir(threads);

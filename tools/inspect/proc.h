@@ -10,6 +10,9 @@ void proc_line(pid_t pid, const char *name, char *text, size_t size);
 /* proc_state: the letter that ps shows: R, S, D, T, t, Z …; 0: no such process. */
 char proc_state(pid_t pid);
 
+/* proc_thread_has_ended: the first thread of a process stays as a zombie if it ended before the others. */
+bool proc_thread_has_ended(pid_t tid);
+
 /* proc_is_stopped: is the process stopped by a signal or a debugger? */
 bool proc_is_stopped(pid_t pid);
 

@@ -9,7 +9,6 @@
 #include "standing.h"
 #include "views.h"
 
-#define GROUPS_SHOWN 20
 #define ADDRESSES_SHOWN 3
 #define HIDDEN_NAMES 4
 
@@ -202,8 +201,7 @@ static void print_leaks(const struct options *options, const struct reach *reach
 			const struct process *process, struct symbolizer *symbolizer,
 			const struct groups *groups)
 {
-	const size_t limit = options->lines ? options->lines : GROUPS_SHOWN;
-	const size_t shown = groups->count < limit ? groups->count : limit;
+	const size_t shown = lines_shown(options, groups->count);
 	char bytes[SIZE_TEXT], held[SIZE_TEXT];
 
 	if (!groups->count) {

@@ -4,9 +4,6 @@
 #include "sites.h"
 #include "views.h"
 
-/* Call sites that are shown unless -N says otherwise. */
-#define SITES_SHOWN 20
-
 static void print_place(const struct heap_place *place)
 {
 	char text[HEAP_TEXT];
@@ -135,20 +132,20 @@ static int compare(const void *a, const void *b, void *arg)
 static void print_table(const struct options *options, const struct heap *heap,
 			const struct table *table)
 {
-	const size_t limit = options->lines ? options->lines : SITES_SHOWN;
-	size_t count = 0;
+	size_t count = 0, shown;
 
 	qsort_r(heap->site, heap->sites, sizeof(*heap->site), compare, (void *)table);
 	while (count < heap->sites && table->key(&heap->site[count]) > 0)
 		count++;
+	shown = lines_shown(options, count);
 	puts(table->columns);
-	for (size_t i = 0; i < count && i < limit; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		table->print(options, &heap->site[i]);
 		print_stack(heap, &heap->site[i]);
 	}
-	if (count > limit)
-		printf("%zu more call site%s; -N %zu shows all\n", count - limit,
-		       plural(count - limit), count);
+	if (count > shown)
+		printf("%zu more call site%s; -N %zu shows all\n", count - shown,
+		       plural(count - shown), count);
 }
 
 int view_peak(const struct options *options, struct process *process)

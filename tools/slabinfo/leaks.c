@@ -9,8 +9,6 @@
 
 #include <slab/slab.h>
 
-/* Call sites that are shown unless -N says otherwise. */
-#define SITES_SHOWN 20
 /* Rates over less time would say nothing. */
 #define RATE_MS_MIN 1000
 
@@ -154,8 +152,7 @@ static void print_leaks(const struct options *options, struct process *process,
 	struct json_object *about = model_member(model->document, "process");
 	uint64_t now = model_number(about, "now"); /* 0: a core file does not know */
 	uint64_t ms = now ? now - mark : 0;
-	size_t limit = options->lines ? options->lines : SITES_SHOWN;
-	size_t shown = list->count < limit ? list->count : limit;
+	size_t shown = lines_shown(options, list->count);
 	char age[AGE_TEXT];
 
 	printf("Process %d (%s), %s%safter mark %" PRIu64 ":\n", process->pid, process->command,

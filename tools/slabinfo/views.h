@@ -79,6 +79,14 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* lines_shown: how many of `count` call sites, or rows of --waste: up to 20 unless -N says otherwise. */
+static inline size_t lines_shown(const struct options *options, size_t count)
+{
+	const size_t limit = options->lines ? options->lines : 20;
+
+	return count < limit ? count : limit;
+}
+
 struct memory_part {
 	const char *name; /* what stands before the bytes */
 	uint64_t bytes;

@@ -7,9 +7,6 @@
 #include "sites.h"
 #include "views.h"
 
-/* Lines of each table unless -N says otherwise. */
-#define LINES_SHOWN 20
-
 /* A cache or a call site. */
 struct row {
 	const struct cache *cache;
@@ -66,19 +63,12 @@ static bool take_rows(struct rows *rows, const struct model *model, struct json_
 
 /* --- tables ------------------------------------------------------------------------------- */
 
-static size_t shown(const struct options *options, size_t count)
-{
-	const size_t limit = options->lines ? options->lines : LINES_SHOWN;
-
-	return count < limit ? count : limit;
-}
-
 static void print_caches(const struct options *options, const struct rows *caches)
 {
 	char waste[SIZE_TEXT], unused[SIZE_TEXT], space[SIZE_TEXT];
 
 	puts("Name                   Objects Objsize     Space     Waste   %    Unused");
-	for (size_t i = 0; i < shown(options, caches->count); i++) {
+	for (size_t i = 0; i < lines_shown(options, caches->count); i++) {
 		const struct row *row = &caches->row[i];
 
 		printf("%-21s %8" PRIu64 " %7" PRIu64 " %9s %9s %3" PRIu64 " %9s\n",
@@ -96,7 +86,7 @@ static void print_holders(const struct options *options, struct symbolizer *symb
 	char waste[SIZE_TEXT], objects[SIZE_TEXT], each[SIZE_TEXT];
 
 	puts("\n   Waste  Objects      Each  Cache");
-	for (size_t i = 0; i < shown(options, holders->count); i++) {
+	for (size_t i = 0; i < lines_shown(options, holders->count); i++) {
 		const struct row *row = &holders->row[i];
 		const uint64_t count = model_number(row->json, "objects");
 		const struct site site = {.cache = row->cache, .json = row->json};
