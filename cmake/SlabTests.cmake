@@ -14,8 +14,10 @@ set(SLAB_TEST_ENVIRONMENT "")
 if(SLAB_SANITIZE MATCHES "thread")
 	set(SLAB_TEST_ENGINES mutex)
 	# The control thread makes every process multi-threaded when it forks, and
-	# fork holds more locks than the deadlock detector can count.
-	set(SLAB_TEST_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0:handle_segv=0:detect_deadlocks=0)
+	# fork holds more locks than the deadlock detector can count. Each child would sleep for a
+	# second before it ends.
+	set(SLAB_TEST_ENVIRONMENT
+		TSAN_OPTIONS=die_after_fork=0:handle_segv=0:detect_deadlocks=0:atexit_sleep_ms=0)
 elseif(SLAB_SANITIZE MATCHES "address")
 	set(SLAB_TEST_ENGINES rseq)
 	set(SLAB_TEST_ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT})
