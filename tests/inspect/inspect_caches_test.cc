@@ -33,6 +33,8 @@ TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
 /* In a child, with which they all end. */
 TEST(InspectTest, MoreCachesThanSixteenBitsCountAreShown)
 {
+	if (under_tsan)
+		GTEST_SKIP() << "half a minute, and no threads";
 	EXPECT_EQ(run_in_child([] {
 			  struct slab_cache *cache = nullptr;
 			  unsigned created = 0, shown = 0;
