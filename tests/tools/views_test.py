@@ -13,7 +13,7 @@ from processes import SOURCE, Case, Impostor, Server, cache_of, read, table_of
 
 GOLDEN = SOURCE / "tests/tools/golden"
 ANSWERS = {"shrink": '"slabs":3', "validate": '"problems":0', "debug": '"before":"-","after":"F","legacy_slabs":0',
-           "sample": '"before":0,"after":5', "traces": '"tracked":true,"now":1000,"sites":[]'}
+           "sample": '"before":0,"after":5', "traces": '"tracked":true,"now":1000,"sites":[]', "map": '"slabs":[]', "reset": '"done":true'}
 
 
 class Constant(Case):
@@ -26,6 +26,8 @@ class Constant(Case):
         def answer(request, _):
             with heard.open("a", encoding="utf-8") as file:
                 file.write(request + "\n")
+            if request.endswith(" lost"):
+                return '{"slab":2,"ok":false,"error":"no cache is called \\"lost\\""}\n'
             members = ANSWERS.get(request.partition(" ")[0])
             return f'{{"slab":2,"ok":true,{members}}}\n' if members else stats
 
@@ -212,6 +214,12 @@ class Others(Constant):
         for action in ("-da", "-s", "-v", "--sample=100", "--reset"):
             self.run_slabinfo(action, "size-64")
             self.assertEqual([request.split()[-1] for request in self.requests()], ["size-64"], action)
+
+    def test_a_cache_that_was_destroyed_meanwhile_is_left_out(self):
+        self.start_with({"name": "lost", "flags": 8, "slabs": 1}, {"name": "kept", "flags": 8, "slabs": 1}, lost=True)
+        for words in ("-da", "-s", "-v", "-t", "--sample=100", "--reset", "--map=map.svg"):
+            ran = self.run_slabinfo(words)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), words)
 
     def test_no_caches_are_no_error(self):
         self.start_with()

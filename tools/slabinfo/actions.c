@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the process has to do itself, one request for each cache: -s, -v, -d,
- * --sample; --fail and --profile. A cache that was destroyed in the meantime is reported and
- * counts as not matched.
+ * --sample; --fail and --profile. A cache that was destroyed in the meantime is left out.
  */
+#include "select.h"
 #include "views.h"
 
-/* Requests `action` on a cache; false when the process did not do it. */
-static bool act(struct process *process, const struct cache *cache, const char *action,
-		const char *counted, uint64_t *count)
+/* The answer to a request on a cache; NULL: there is none, and *status says so unless the cache is gone. */
+static struct json_object *ask(struct process *process, const struct cache *cache,
+			       const char *request, int *status)
 {
-	struct json_object *answer = attach_query(process, action, cache->name);
+	bool gone;
+	struct json_object *answer = select_query(process, request, cache->name, &gone);
+
+	if (!answer && !gone)
+		*status = EXIT_NOTHING;
+	return answer;
+}
+
+/* The number of what the process did to a cache. false: it did not. */
+static bool act(struct process *process, const struct cache *cache, const char *action,
+		const char *counted, uint64_t *count, int *status)
+{
+	struct json_object *answer = ask(process, cache, action, status);
 
 	if (!answer)
 		return false;
@@ -27,11 +39,9 @@ int action_shrink(struct process *process, const struct model *model)
 		const struct cache *cache = &model->caches[i];
 		uint64_t slabs;
 
-		if (act(process, cache, "shrink", "slabs", &slabs))
+		if (act(process, cache, "shrink", "slabs", &slabs, &status))
 			printf("%-21s %8" PRIu64 " slab%s given back\n", cache->name, slabs,
 			       plural(slabs));
-		else
-			status = EXIT_NOTHING;
 	}
 	return status;
 }
@@ -44,9 +54,9 @@ int action_validate(struct process *process, const struct model *model)
 		const struct cache *cache = &model->caches[i];
 		uint64_t problems = 0;
 
-		if (!act(process, cache, "validate", "problems", &problems))
-			status = EXIT_NOTHING;
-		else if (problems == 0)
+		if (!act(process, cache, "validate", "problems", &problems, &status))
+			continue;
+		if (problems == 0)
 			printf("%-21s no problems found\n", cache->name);
 		else
 			printf("%-21s %8" PRIu64 " problem%s found; the process has reported %s\n",
@@ -76,15 +86,16 @@ static void print_legacy(uint64_t slabs)
 		putchar('\n');
 }
 
-/* A line for a cache that was changed. 1: it was, 0: it had these debug flags, -1: error. */
-static int debug_cache(struct process *process, const struct cache *cache, const char *debug_flags)
+/* A line for a cache that was changed. 1: it was, 0: it had these debug flags, -1: there is no answer. */
+static int debug_cache(struct process *process, const struct cache *cache, const char *debug_flags,
+		       int *status)
 {
 	char request[32];
 	struct json_object *answer;
 	bool changed;
 
 	snprintf(request, sizeof(request), "debug %s", debug_flags);
-	answer = attach_query(process, request, cache->name);
+	answer = ask(process, cache, request, status);
 	if (!answer)
 		return -1;
 	changed = strcmp(model_text(answer, "before"), model_text(answer, "after")) != 0;
@@ -101,18 +112,18 @@ static int debug_cache(struct process *process, const struct cache *cache, const
 int action_debug(const struct options *options, struct process *process, const struct model *model)
 {
 	const bool none = strcmp(options->debug_flags, "-") == 0;
-	size_t changed = 0, errors = 0;
+	size_t changed = 0, others = model->count;
+	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < model->count; i++) {
-		int did = debug_cache(process, &model->caches[i], options->debug_flags);
+		int did = debug_cache(process, &model->caches[i], options->debug_flags, &status);
 
 		changed += did > 0;
-		errors += did < 0;
+		others -= did != 0;
 	}
-	printf("%zu cache%s changed, %zu had %s%s already\n", changed, plural(changed),
-	       model->count - changed - errors, none ? "no debug flags" : "debug flags ",
-	       none ? "" : options->debug_flags);
-	return errors ? EXIT_NOTHING : EXIT_DONE;
+	printf("%zu cache%s changed, %zu had %s%s already\n", changed, plural(changed), others,
+	       none ? "no debug flags" : "debug flags ", none ? "" : options->debug_flags);
+	return status;
 }
 
 static const char *interval_text(char text[40], uint64_t interval)
@@ -128,14 +139,12 @@ int action_sample(const struct options *options, struct process *process, const 
 
 	snprintf(request, sizeof(request), "sample %ld", options->sample);
 	for (size_t i = 0; i < model->count; i++) {
-		struct json_object *answer = attach_query(process, request, model->caches[i].name);
+		struct json_object *answer = ask(process, &model->caches[i], request, &status);
 
 		if (answer)
 			printf("%-21s sampling %s -> %s\n", model->caches[i].name,
 			       interval_text(before, model_number(answer, "before")),
 			       interval_text(after, model_number(answer, "after")));
-		else
-			status = EXIT_NOTHING;
 		json_object_put(answer);
 	}
 	return status;

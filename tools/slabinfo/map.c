@@ -391,18 +391,30 @@ static int draw_page(struct map *map, const struct options *options, const struc
 	return status;
 }
 
+/* A cache that is gone has no box. */
+static bool draw_listed(struct map *map, const struct cache *cache)
+{
+	struct section *section = &map->sections[map->count++];
+	char why[WHY_TEXT] = "";
+	bool drawn;
+
+	if (!svg_begin(&section->svg))
+		return false;
+	fail_capture(why, sizeof(why));
+	drawn = draw_section(section, map->process, cache);
+	fail_capture(NULL, 0);
+	if (drawn)
+		return true;
+	svg_end(&section->svg);
+	map->count--;
+	return select_is_gone(why);
+}
+
 static bool draw_sections(struct map *map, const struct model *model)
 {
-	for (size_t i = 0; i < model->count; i++) {
-		struct section *section = &map->sections[map->count];
-
-		if (model->caches[i].slabs == 0)
-			continue;
-		map->count++;
-		if (!svg_begin(&section->svg) ||
-		    !draw_section(section, map->process, &model->caches[i]))
+	for (size_t i = 0; i < model->count; i++)
+		if (model->caches[i].slabs && !draw_listed(map, &model->caches[i]))
 			return false;
-	}
 	return true;
 }
 

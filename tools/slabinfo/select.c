@@ -51,6 +51,28 @@ bool select_take(const struct options *options, struct process *process, struct 
 	return true;
 }
 
+bool select_is_gone(const char why[WHY_TEXT])
+{
+	const bool gone = strstr(why, "no cache is called ");
+
+	if (!gone)
+		fail("%s", why);
+	return gone;
+}
+
+struct json_object *select_query(struct process *process, const char *request, const char *name,
+				 bool *ret_gone)
+{
+	struct json_object *answer;
+	char why[WHY_TEXT] = "";
+
+	fail_capture(why, sizeof(why));
+	answer = attach_query(process, request, name);
+	fail_capture(NULL, 0);
+	*ret_gone = !answer && select_is_gone(why);
+	return answer;
+}
+
 /* One byte of a name: regular expressions and shells take some for more than that. */
 static const char *escaped(char text[5], char byte)
 {

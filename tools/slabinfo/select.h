@@ -43,6 +43,16 @@ void select_sort(const struct options *options, struct model *model);
 void select_first(const struct options *options, struct model *model);
 
 /*
+ * select_query: attach_query() on a cache that was selected. *ret_gone: the process has destroyed it since;
+ * there is no error message. select_is_gone: is that what a call failed for? `why` is from fail_capture(),
+ * and reported otherwise.
+ */
+#define WHY_TEXT 1024
+struct json_object *select_query(struct process *process, const char *request, const char *name,
+				 bool *ret_gone);
+bool select_is_gone(const char why[WHY_TEXT]);
+
+/*
  * select_pattern: a REGEXP that matches only the cache of this name, quoted for a shell:
  * '^a\.b$'. Names longer than a cache can have are truncated.
  */

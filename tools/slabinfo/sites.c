@@ -6,6 +6,7 @@
 #include "sites.h"
 #include "array.h"
 #include "printable.h"
+#include "select.h"
 
 static bool add_site(struct site_list *list, const struct cache *cache, struct json_object *json)
 {
@@ -28,11 +29,12 @@ bool sites_add(struct site_list *list, struct process *process, const struct cac
 {
 	char request[64];
 	struct json_object *answer, *sites;
+	bool gone;
 
 	snprintf(request, sizeof(request), "traces %s %" PRIu64, kind, since);
-	answer = attach_query(process, request, cache->name);
+	answer = select_query(process, request, cache->name, &gone);
 	if (!answer)
-		return false;
+		return gone;
 	sites = model_member(answer, "sites");
 	list->tracked += json_object_get_boolean(model_member(answer, "tracked"));
 	if (!list->answers)

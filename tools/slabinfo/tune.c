@@ -136,16 +136,19 @@ int action_set(const struct options *options, struct process *process)
 
 int action_reset(struct process *process, const struct model *model)
 {
-	size_t done = 0;
+	size_t done = 0, left = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		struct json_object *answer = attach_query(process, "reset", model->caches[i].name);
+		bool gone;
+		struct json_object *answer =
+			select_query(process, "reset", model->caches[i].name, &gone);
 
 		done += answer != NULL;
+		left += gone;
 		json_object_put(answer);
 	}
 	printf("%zu cache%s counting events from 0 again\n", done, done == 1 ? " is" : "s are");
-	return done == model->count ? EXIT_DONE : EXIT_NOTHING;
+	return done + left == model->count ? EXIT_DONE : EXIT_NOTHING;
 }
 
 int action_trim(struct process *process)
