@@ -155,7 +155,7 @@ static int show(const struct options *options, const struct process *process,
 		const struct model *model, struct json_object *answer)
 {
 	struct symbolizer *symbolizer = symbols_open();
-	struct rows caches = {NULL}, holders = {NULL};
+	struct rows caches = {.row = NULL}, holders = {.row = NULL};
 	const bool done = symbolizer && take_rows(&caches, model, model_member(answer, "waste")) &&
 			  take_rows(&holders, model, model_member(answer, "sites"));
 
