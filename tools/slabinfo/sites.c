@@ -139,7 +139,8 @@ const char *site_symbol(struct symbolizer *symbolizer, const struct site *site,
 	if (!model_length(stack))
 		return "?";
 	find_names(symbolizer, json_object_array_get_idx(stack, 0), CALLEE_LIBSLAB, &names);
-	return strcpy(text, name_text(&names, 0));
+	snprintf(text, SITE_TEXT, "%s", name_text(&names, 0));
+	return text;
 }
 
 void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t skip)
