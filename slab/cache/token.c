@@ -19,8 +19,9 @@
 #include "pages/os.h"
 
 #define FIRST_ENTRIES 64u
-/* Allocations of a class before it gets a cache. */
-#define ASKED_MIN 16u
+/* Allocations of a type's first class before it gets a cache. Each further class takes twice as many, so
+ * arrays that grow through all classes get few caches. */
+#define ASKED_SHIFT 4u
 /* Types have memory of their own, which is mapped in pieces. */
 #define PIECE_BYTES ((size_t)65536)
 
@@ -176,13 +177,16 @@ static struct slab_cache *first_cache(struct token_type *type)
 	return cache;
 }
 
-static bool is_due(uint8_t *asked)
+/* Threads may lose a count to each other. */
+static bool is_due(struct token_type *type, unsigned class)
 {
-	const uint8_t before = __atomic_load_n(asked, __ATOMIC_RELAXED);
+	const uint32_t asked = __atomic_load_n(&type->asked[class], __ATOMIC_RELAXED);
+	const uint32_t classes = __atomic_load_n(&type->classes, __ATOMIC_RELAXED);
 
-	if (before < ASKED_MIN)
-		__atomic_store_n(asked, before + 1, __ATOMIC_RELAXED);
-	return before >= ASKED_MIN;
+	if (asked >> ASKED_SHIFT >> (classes < 24 ? classes : 24))
+		return true;
+	__atomic_store_n(&type->asked[class], asked + 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 static struct slab_cache *class_cache(struct token_type *type, size_t size)
@@ -195,9 +199,12 @@ static struct slab_cache *class_cache(struct token_type *type, size_t size)
 		__atomic_store_n(&type->class_cache[class], cache, __ATOMIC_RELEASE);
 		return cache;
 	}
-	if (!is_due(&type->asked[class]))
+	if (!is_due(type, class))
 		return NULL;
-	return create(type, class_size(class), class_size(class), &type->class_cache[class]);
+	cache = create(type, class_size(class), class_size(class), &type->class_cache[class]);
+	if (cache)
+		__atomic_fetch_add(&type->classes, 1, __ATOMIC_RELAXED);
+	return cache;
 }
 
 static SLAB_SLOWPATH struct slab_cache *get_slow(uint64_t token, size_t size)

@@ -37,7 +37,8 @@ struct token_type {
 	size_t size;
 	struct slab_cache *cache;
 	char name[SLAB_MAX_NAME + 1]; /* "": unknown */
-	uint8_t asked[CLASSES + 1]; /* allocations of a class while it had no cache; atomic */
+	uint32_t classes; /* that have caches; atomic */
+	uint32_t asked[CLASSES + 1]; /* allocations of a class while it had none; atomic */
 	struct slab_cache *class_cache[CLASSES + 1]; /* from 1 on */
 };
 

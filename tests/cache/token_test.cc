@@ -42,7 +42,7 @@ std::string name_when_many(std::size_t size, std::uint64_t token)
 	std::vector<void *> all;
 	std::string name;
 
-	for (unsigned i = 0; i < 32; i++)
+	for (unsigned i = 0; i < 100; i++)
 		all.push_back(allocate(size, token));
 	name = cache_name(all.back());
 	for (void *ptr : all)
