@@ -29,6 +29,21 @@ FILTERS = ([f"(&({WANTED})(|(uid=user*07)(!(nosuch=x))))"], [f"(&({WANTED})(|(sn
            [f"(&({WANTED})(uid:caseIgnoreMatch:=user000007))"], ["-E", "mv=(uid=user*)", WANTED])
 
 
+# The functions that allocate, and the place of the size among the arguments: what gets tokens passes them on.
+# slap_sl_malloc() is not here: it takes from a region of each thread.
+ALLOCATORS = """\
+1	void *ber_memalloc(unsigned long size)
+1	void *ber_memalloc_x(unsigned long size, void *context)
+1, 2	void *ber_memcalloc(unsigned long n, unsigned long size)
+1, 2	void *ber_memcalloc_x(unsigned long n, unsigned long size, void *context)
+2	void *ber_memrealloc(void *ptr, unsigned long size)
+2	void *ber_memrealloc_x(void *ptr, unsigned long size, void *context)
+1	void *ch_malloc(unsigned long size)
+1, 2	void *ch_calloc(unsigned long n, unsigned long size)
+2	void *ch_realloc(void *ptr, unsigned long size)
+"""
+
+
 class OpenLdap:
     """What ./run server openldap knows of this server."""
 
@@ -38,6 +53,7 @@ class OpenLdap:
     preloads = ("libslab_malloc.so.0",)
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
+    allocators = ALLOCATORS
 
     def __init__(self, steps: Steps, typed):
         self.steps = steps

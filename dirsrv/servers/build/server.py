@@ -29,6 +29,8 @@ def options():
     parser.add_argument("server", choices=sorted(SERVERS))
     parser.add_argument("--preload", action="store_true", help="the server is not converted: "
                         "libslab_malloc.so serves it, and libslab-389ds.so, too, a 389")
+    parser.add_argument("--tokens", action="store_true", help="openldap is not converted, but compiled by clang 22, which "
+                        "passes types to libslab_malloc.so (docs/types.md)")
     parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks of the "
                         "conversion: scan, untyped frees, leaks at exit, ldapsearch, dsconf")
     parser.add_argument("--build", action="store_true", help="compile it, and do not run it")
@@ -37,7 +39,11 @@ def options():
     source.add_argument("--source", metavar="FOLDER", help="a copy of this source instead of fetching one")
     parser.add_argument("--operations", type=int, default=30000, help="of the load (default: %(default)s)")
     parser.add_argument("--entries", type=int, default=10000, help="of the directory (default: %(default)s)")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    if chosen.tokens and chosen.server != "openldap":
+        parser.error("--tokens is for openldap alone")
+    chosen.preload |= chosen.tokens
+    return chosen
 
 
 def free_port():
@@ -175,6 +181,35 @@ def copy_tree(source, target):
     shutil.copytree(source, target, symlinks=True)
 
 
+def token_flags(steps):
+    """For cc: the header with attributes before each source; what passes types on and the archive behind each program."""
+    library = os.path.join(ROOT, "build", "lib")
+    return {"TYPED_CC": "clang-22",
+            "TYPED_CFLAGS": f"-fsanitize=alloc-token -fsanitize-alloc-token-extended -include {steps.path('typed', 'tokens.h')}",
+            "TYPED_LIBS": f"{steps.path('typed', 'tokens.a')} {library}/libslab_token.a -ldl"}
+
+
+def pass_tokens(server):
+    """The header and the archive: each allocation function of the server, and its wrapper in a file of its own."""
+    steps = server.steps
+    os.makedirs(steps.path("typed"), exist_ok=True)
+    header, objects = [], []
+    for line in server.allocators.splitlines():
+        size, declaration = line.split("\t")
+        name, parameters = re.match(r"void \*(\w+)\((.*)\)", declaration).groups()
+        arguments = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
+        header.append(f"{declaration} __attribute__((alloc_size({size})));\n")
+        source = steps.path("typed", f"{name}.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(f"#include <slab/token.h>\n{declaration};\n"
+                       f"SLAB_TOKEN_WRAPPER(void *, {name}, ({parameters}), ({arguments}))\n")
+        objects.append(source[:-1] + "o")
+        steps.run(["clang-22", "-O2", f"-I{ROOT}/include", "-c", source, "-o", objects[-1]], "build.log")
+    with open(steps.path("typed", "tokens.h"), "w", encoding="utf-8") as file:
+        file.writelines(header)
+    steps.run(["ar", "rcs", steps.path("typed", "tokens.a"), *objects], "build.log")
+
+
 def fetch(server, chosen):
     if chosen.source:
         copy_tree(chosen.source, server.original)
@@ -201,7 +236,11 @@ def build(server, chosen):
     say(f"{server.program} {server.version()}; tested with {' and '.join(server.tested)}")
     if not chosen.preload:
         steps.once("convert", 150, lambda: convert(server))
-    server.build({} if chosen.preload else flags(steps))
+    if chosen.tokens:
+        steps.once("tokens", 2, lambda: pass_tokens(server))
+        server.build(token_flags(steps))
+    else:
+        server.build({} if chosen.preload else flags(steps))
     steps.run(["gcc", "-O2", "-fPIC", "-shared", f"-I{ROOT}/include", os.path.join(HERE, "untyped.c"), "-o",
                steps.path("untyped.so")], "build.log")
 
@@ -272,7 +311,7 @@ def run_server(server, chosen):
 def place(chosen):
     """Where everything of this server is: each source, and what is not converted, has its own."""
     source = os.path.basename(os.path.abspath(chosen.source)) if chosen.source else chosen.tag
-    names = [chosen.server, source and source.replace("/", "-"), "stock" if chosen.preload else None]
+    names = [chosen.server, source and source.replace("/", "-"), "tokens" if chosen.tokens else "stock" if chosen.preload else None]
     return os.path.join(ROOT, "build", "servers", "-".join(filter(None, names)))
 
 
