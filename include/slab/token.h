@@ -31,8 +31,8 @@ extern "C" {
 /* The longest name of a type. */
 #define SLAB_TOKEN_NAME_MAX 56
 
-/* SLAB_TOKEN_OF: the token of a type, where the program is compiled with tokens. */
 #ifdef __SANITIZE_ALLOC_TOKEN__
+/* SLAB_TOKEN_OF(struct foo): the token of a type, in a program that is compiled with tokens. */
 #define SLAB_TOKEN_OF(type) __builtin_infer_alloc_token(sizeof(type))
 #endif
 
@@ -64,12 +64,12 @@ SLAB_API void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const 
 SLAB_API int slab_token_name(uint64_t token, const char *name);
 
 /*
- * SLAB_TOKEN_WRAPPER: the program's own allocation function NAME, declared with the attribute malloc or
- * alloc_size, passes types on. With -fsanitize-alloc-token-extended the compiler calls
- * __alloc_token_NAME() in its place, which this macro defines: what NAME allocates with functions of
- * libslab_token.a and without a type of its own gets the type. One for each such function:
- *
- *	SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size))
+ * SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size)): let an allocation function
+ * of the program pass types on. It is declared with the attribute alloc_size or malloc. With
+ * -fsanitize-alloc-token-extended the compiler calls __alloc_token_my_alloc() in its place, which this
+ * macro defines in one file. What my_alloc() allocates inside, in the same program or library, and without
+ * a type of its own, gets the type. If it is left by longjmp() or an exception, the thread's further
+ * allocations without a type get it, too.
  */
 #define SLAB_TOKEN_WRAPPER(type, name, parameters, arguments)                                      \
 	type __alloc_token_##name SLAB_TOKEN_PARAMETERS_ parameters                                \
