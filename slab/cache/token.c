@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/options.h"
 #include "cache/create.h"
 #include "cache/create_args.h"
 #include "cache/token.h"
@@ -54,12 +55,19 @@ static void *take_memory(size_t bytes)
 
 /* --- types; all under registry_lock ------------------------------------------------------------ */
 
-static void entry_set(struct token_entry *entry, const struct token_entry *value)
+static struct token_entry *insert(struct token_table *table, const struct token_entry *value)
 {
+	uint64_t i = value->token & table->mask;
+	struct token_entry *entry;
+
+	while (table->entry[i].token)
+		i = (i + 1) & table->mask;
+	entry = &table->entry[i];
 	entry->cache = value->cache;
 	entry->size = value->size;
 	entry->type = value->type;
 	__atomic_store_n(&entry->token, value->token, __ATOMIC_RELEASE);
+	return entry;
 }
 
 /* At most half of the entries are in use. Readers may still use the old table, so it stays. */
@@ -76,8 +84,7 @@ static bool table_reserve(void)
 	larger->mask = 4 * entries - 1;
 	for (uint64_t i = 0; i < entries; i++)
 		if (token_table->entry[i].token)
-			entry_set(token_entry_find(larger, token_table->entry[i].token),
-				  &token_table->entry[i]);
+			insert(larger, &token_table->entry[i]);
 	__atomic_store_n(&token_table, larger, __ATOMIC_RELEASE);
 	return true;
 }
@@ -88,7 +95,7 @@ static struct token_entry *entry_of(uint64_t token)
 	struct token_entry *entry = token_entry_find(token_table, token);
 	struct token_type *type;
 
-	if (entry->token)
+	if (entry)
 		return entry;
 	if (type_count == SLAB_TOKEN_CACHES_MAX || !table_reserve())
 		return NULL;
@@ -97,23 +104,24 @@ static struct token_entry *entry_of(uint64_t token)
 		return NULL;
 	type->token = token;
 	type_count++;
-	entry = token_entry_find(token_table, token);
-	entry_set(entry, &(struct token_entry){.token = token, .type = type});
-	return entry;
+	return insert(token_table, &(struct token_entry){.token = token, .type = type});
 }
 
 static void set_size(struct token_entry *entry, size_t size)
 {
 	entry->type->size = size;
-	__atomic_store_n(&entry->size, size, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->size, size, __ATOMIC_RELEASE);
 }
 
 /* The type of a token for an allocation of this size, which may be its first. */
 static struct token_type *type_for(uint64_t token, size_t size)
 {
-	struct token_entry *entry;
+	struct token_entry *entry =
+		token_entry_find(__atomic_load_n(&token_table, __ATOMIC_ACQUIRE), token);
 	struct token_type *type = NULL;
 
+	if (entry && __atomic_load_n(&entry->size, __ATOMIC_ACQUIRE))
+		return entry->type;
 	pthread_mutex_lock(&registry_lock);
 	entry = entry_of(token);
 	if (entry) {
@@ -142,22 +150,34 @@ static void write_name(char name[SLAB_MAX_NAME + 1], const struct token_type *ty
 		 has_name ? type->name : hash, suffix);
 }
 
+/* Without its name, if it is taken: the program may have a cache that is called so. */
+static struct slab_cache *create_named(const struct token_type *type, size_t class, size_t size,
+				       struct slab_cache **place, bool has_name)
+{
+	char name[SLAB_MAX_NAME + 1];
+
+	pthread_mutex_lock(&registry_lock);
+	has_name = has_name && type->name[0] != '\0';
+	write_name(name, type, class, has_name);
+	pthread_mutex_unlock(&registry_lock);
+	errno = 0;
+	return cache_create_by_size(name, size, place);
+}
+
 static struct slab_cache *create(const struct token_type *type, size_t class, size_t size,
 				 struct slab_cache **place)
 {
-	char name[SLAB_MAX_NAME + 1];
-	struct slab_cache *cache = NULL;
+	struct slab_cache *cache = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 
-	errno = 0;
-	if (__atomic_fetch_add(&cache_count, 1, __ATOMIC_RELAXED) < SLAB_TOKEN_CACHES_MAX) {
-		write_name(name, type, class, type->name[0]);
-		cache = cache_create_by_size(name, size, place);
+	if (cache)
+		return cache;
+	if (__atomic_fetch_add(&cache_count, 1, __ATOMIC_RELAXED) >= SLAB_TOKEN_CACHES_MAX) {
+		__atomic_fetch_sub(&cache_count, 1, __ATOMIC_RELAXED);
+		return NULL;
 	}
-	/* The program may have a cache of this name. */
-	if (!cache && errno == EEXIST) {
-		write_name(name, type, class, false);
-		cache = cache_create_by_size(name, size, place);
-	}
+	cache = create_named(type, class, size, place, true);
+	if (!cache && errno == EEXIST)
+		cache = create_named(type, class, size, place, false);
 	if (cache)
 		__atomic_store_n(&cache->token, type->token, __ATOMIC_RELAXED);
 	else
@@ -183,7 +203,7 @@ static bool is_due(struct token_type *type, unsigned class)
 	const uint32_t asked = __atomic_load_n(&type->asked[class], __ATOMIC_RELAXED);
 	const uint32_t classes = __atomic_load_n(&type->classes, __ATOMIC_RELAXED);
 
-	if (asked >> ASKED_SHIFT >> (classes < 24 ? classes : 24))
+	if (slab_options()->apart || asked >> ASKED_SHIFT >> (classes < 24 ? classes : 24))
 		return true;
 	__atomic_store_n(&type->asked[class], asked + 1, __ATOMIC_RELAXED);
 	return false;
@@ -213,7 +233,8 @@ static SLAB_SLOWPATH struct slab_cache *get_slow(uint64_t token, size_t size)
 	struct token_type *type;
 	int saved = errno, cancel;
 
-	if (!slab_init())
+	if (__atomic_load_n(&cache_count, __ATOMIC_RELAXED) >= SLAB_TOKEN_CACHES_MAX ||
+	    !slab_init())
 		return NULL;
 	cancel = cancel_disable();
 	type = type_for(token, size);

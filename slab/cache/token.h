@@ -44,25 +44,30 @@ struct token_type {
 
 extern struct token_table *token_table; /* atomic */
 
-/* The entry of a token; it is empty if the token has none. */
+/* The entry of a token; NULL: it has none. An empty entry may become another token's at any time. */
 static inline struct token_entry *token_entry_find(struct token_table *table, uint64_t token)
 {
-	uint64_t i = token & table->mask, has;
+	for (uint64_t i = token & table->mask;; i = (i + 1) & table->mask) {
+		const uint64_t has = __atomic_load_n(&table->entry[i].token, __ATOMIC_ACQUIRE);
 
-	while ((has = __atomic_load_n(&table->entry[i].token, __ATOMIC_ACQUIRE)) != token && has)
-		i = (i + 1) & table->mask;
-	return &table->entry[i];
+		if (SLAB_LIKELY(has == token))
+			return &table->entry[i];
+		if (!has)
+			return NULL;
+	}
 }
 
-/* The cache; NULL: there is none, yet or at all. */
+/* The cache; NULL: there is none, yet or at all. The token is not 0. */
 static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
 {
 	struct token_table *table = __atomic_load_n(&token_table, __ATOMIC_ACQUIRE);
 	const struct token_entry *entry = token_entry_find(table, token);
 
+	if (SLAB_UNLIKELY(!entry))
+		return NULL;
 	if (SLAB_LIKELY(__atomic_load_n(&entry->size, __ATOMIC_RELAXED) == size))
 		return __atomic_load_n(&entry->cache, __ATOMIC_ACQUIRE);
-	if (!entry->type || size > CLASS_MAX)
+	if (SLAB_UNLIKELY(size > CLASS_MAX))
 		return NULL;
 	return __atomic_load_n(&entry->type->class_cache[class_of(size)], __ATOMIC_ACQUIRE);
 }

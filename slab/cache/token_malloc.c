@@ -20,7 +20,7 @@ static SLAB_SLOWPATH void *malloc_slow(size_t size, uint64_t token, const void *
 
 static inline void *malloc_for(size_t size, uint64_t token, const void *caller)
 {
-	struct slab_cache *cache = token_cache_find(token, size);
+	struct slab_cache *cache = token ? token_cache_find(token, size) : NULL;
 	void *obj;
 
 	if (SLAB_LIKELY(cache) &&
