@@ -140,14 +140,16 @@ static void write_name(char name[SLAB_MAX_NAME + 1], const struct token_type *ty
 		       bool has_name)
 {
 	const bool is_kib = class % 1024 == 0;
-	char suffix[16] = "", hash[32];
+	size_t length;
 
+	if (has_name)
+		memcpy(name, type->name, sizeof(type->name));
+	else
+		snprintf(name, SLAB_MAX_NAME + 1, "token-%016llX", (unsigned long long)type->token);
+	length = strlen(name);
 	if (class)
-		snprintf(suffix, sizeof(suffix), "-%zu%s", is_kib ? class / 1024 : class,
-			 is_kib ? "k" : "");
-	snprintf(hash, sizeof(hash), "token-%016llX", (unsigned long long)type->token);
-	snprintf(name, SLAB_MAX_NAME + 1, "%.*s%s", SLAB_TOKEN_NAME_MAX,
-		 has_name ? type->name : hash, suffix);
+		snprintf(name + length, SLAB_MAX_NAME + 1 - length, "-%zu%s",
+			 is_kib ? class / 1024 : class, is_kib ? "k" : "");
 }
 
 /* Without its name, if it is taken: the program may have a cache that is called so. */
