@@ -41,7 +41,8 @@ void *reallocarray(void *ptr, size_t n, size_t size)
 
 void free(void *ptr)
 {
-	free_counted(ptr);
+	tick_count();
+	slab_mfree(ptr);
 }
 
 void cfree(void *ptr)
@@ -51,13 +52,12 @@ void cfree(void *ptr)
 
 void free_sized(void *ptr, size_t size)
 {
-	slab_free_sized(ptr, size);
+	slab_delete(ptr, SLAB_PAIR_MALLOC, 0, size);
 }
 
 void free_aligned_sized(void *ptr, size_t align, size_t size)
 {
-	(void)align;
-	slab_free_sized(ptr, size);
+	slab_delete(ptr, SLAB_PAIR_MALLOC, align, size);
 }
 
 size_t malloc_usable_size(void *ptr)

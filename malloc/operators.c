@@ -82,6 +82,14 @@ static union operator need_operator(const char *name, const void *caller)
 
 /* --- new ------------------------------------------------------------------------------ */
 
+/* The operators of this library, whatever the program has replaced. */
+extern void *own_object(size_t size) __attribute__((alias("_Znwm"), visibility("hidden")));
+extern void *own_array(size_t size) __attribute__((alias("_Znam"), visibility("hidden")));
+extern void *own_object_aligned(size_t size, size_t align)
+	__attribute__((alias("_ZnwmSt11align_val_t"), visibility("hidden")));
+extern void *own_array_aligned(size_t size, size_t align)
+	__attribute__((alias("_ZnamSt11align_val_t"), visibility("hidden")));
+
 static FAILURE void *new_failed(size_t size, const void *caller)
 {
 	return need_operator("_Znwm", caller).plain(size);
@@ -92,40 +100,46 @@ static FAILURE void *new_aligned_failed(size_t size, size_t align, const void *c
 	return need_operator("_ZnwmSt11align_val_t", caller).aligned(size, align);
 }
 
-void *new_object(size_t size)
+static inline void *new_pair(enum slab_pair pair, size_t size, const void *caller)
 {
-	const void *caller = __builtin_return_address(0);
-	void *ptr = slab_malloc_from(size, caller);
+	void *ptr = slab_new_from(pair, 0, size, caller);
 
 	return LIKELY(ptr) ? ptr : new_failed(size, caller);
 }
 
-void *new_array(size_t size)
+static inline void *new_pair_aligned(enum slab_pair pair, size_t size, size_t align,
+				     const void *caller)
 {
-	return new_object(size);
-}
-
-void *new_object_aligned(size_t size, size_t align)
-{
-	const void *caller = __builtin_return_address(0);
-	void *ptr = slab_memalign_from(align, size, caller);
+	void *ptr = slab_new_from(pair, align, size, caller);
 
 	return LIKELY(ptr) ? ptr : new_aligned_failed(size, align, caller);
 }
 
+void *new_object(size_t size)
+{
+	return new_pair(SLAB_PAIR_NEW, size, __builtin_return_address(0));
+}
+
+void *new_array(size_t size)
+{
+	if (!LIKELY(new_object == own_object))
+		return new_object(size);
+	return new_pair(SLAB_PAIR_NEW_ARRAY, size, __builtin_return_address(0));
+}
+
+void *new_object_aligned(size_t size, size_t align)
+{
+	return new_pair_aligned(SLAB_PAIR_NEW, size, align, __builtin_return_address(0));
+}
+
 void *new_array_aligned(size_t size, size_t align)
 {
-	return new_object_aligned(size, align);
+	if (!LIKELY(new_object_aligned == own_object_aligned))
+		return new_object_aligned(size, align);
+	return new_pair_aligned(SLAB_PAIR_NEW_ARRAY, size, align, __builtin_return_address(0));
 }
 
 /* --- new that returns NULL --------------------------------------------------------------- */
-
-extern void *own_object(size_t size) __attribute__((alias("_Znwm")));
-extern void *own_array(size_t size) __attribute__((alias("_Znam")));
-extern void *own_object_aligned(size_t size, size_t align)
-	__attribute__((alias("_ZnwmSt11align_val_t")));
-extern void *own_array_aligned(size_t size, size_t align)
-	__attribute__((alias("_ZnamSt11align_val_t")));
 
 /* These forms are to call the throwing ones and catch the exception. They do so only where the
  * program has replaced one of those. */
@@ -148,7 +162,7 @@ static FAILURE void *aligned_or_null_failed(const char *name, size_t size, size_
 void *new_object_or_null(size_t size, const void *nothrow)
 {
 	const void *caller = __builtin_return_address(0);
-	void *ptr = are_own() ? slab_malloc_from(size, caller) : NULL;
+	void *ptr = are_own() ? slab_new_from(SLAB_PAIR_NEW, 0, size, caller) : NULL;
 
 	return LIKELY(ptr) ? ptr : or_null_failed("_ZnwmRKSt9nothrow_t", size, nothrow, caller);
 }
@@ -156,7 +170,7 @@ void *new_object_or_null(size_t size, const void *nothrow)
 void *new_array_or_null(size_t size, const void *nothrow)
 {
 	const void *caller = __builtin_return_address(0);
-	void *ptr = are_own() ? slab_malloc_from(size, caller) : NULL;
+	void *ptr = are_own() ? slab_new_from(SLAB_PAIR_NEW_ARRAY, 0, size, caller) : NULL;
 
 	return LIKELY(ptr) ? ptr : or_null_failed("_ZnamRKSt9nothrow_t", size, nothrow, caller);
 }
@@ -165,7 +179,7 @@ void *new_object_aligned_or_null(size_t size, size_t align, const void *nothrow)
 {
 	static const char name[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
 	const void *caller = __builtin_return_address(0);
-	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, caller) : NULL;
+	void *ptr = are_own_aligned() ? slab_new_from(SLAB_PAIR_NEW, align, size, caller) : NULL;
 
 	return LIKELY(ptr) ? ptr : aligned_or_null_failed(name, size, align, nothrow, caller);
 }
@@ -174,35 +188,57 @@ void *new_array_aligned_or_null(size_t size, size_t align, const void *nothrow)
 {
 	static const char name[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
 	const void *caller = __builtin_return_address(0);
-	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, caller) : NULL;
+	void *ptr =
+		are_own_aligned() ? slab_new_from(SLAB_PAIR_NEW_ARRAY, align, size, caller) : NULL;
 
 	return LIKELY(ptr) ? ptr : aligned_or_null_failed(name, size, align, nothrow, caller);
 }
 
 /* --- delete ------------------------------------------------------------------------------- */
 
+extern void own_delete(void *ptr) __attribute__((alias("_ZdlPv"), visibility("hidden")));
+extern void own_delete_array(void *ptr) __attribute__((alias("_ZdaPv"), visibility("hidden")));
+extern void own_delete_aligned(void *ptr, size_t align)
+	__attribute__((alias("_ZdlPvSt11align_val_t"), visibility("hidden")));
+extern void own_delete_array_aligned(void *ptr, size_t align)
+	__attribute__((alias("_ZdaPvSt11align_val_t"), visibility("hidden")));
+
 void delete_object(void *ptr)
 {
-	free_counted(ptr);
+	tick_count();
+	slab_delete(ptr, SLAB_PAIR_NEW, 0, SLAB_ANY_SIZE);
 }
 
 void delete_array(void *ptr)
 {
-	delete_object(ptr);
+	if (!LIKELY(delete_object == own_delete)) {
+		delete_object(ptr);
+		return;
+	}
+	tick_count();
+	slab_delete(ptr, SLAB_PAIR_NEW_ARRAY, 0, SLAB_ANY_SIZE);
 }
 
-/* The size is not checked: a program that deletes an object by a base class without a virtual
- * destructor passes a wrong one, and the C library ignores it. */
+/* Only on request is the size checked: a program that deletes an object by a base class without a
+ * virtual destructor passes a wrong one, and the C library ignores it. */
 void delete_object_sized(void *ptr, size_t size)
 {
-	(void)size;
-	delete_object(ptr);
+	if (!LIKELY(delete_object == own_delete)) {
+		delete_object(ptr);
+		return;
+	}
+	tick_count();
+	slab_delete(ptr, SLAB_PAIR_NEW, 0, size);
 }
 
 void delete_array_sized(void *ptr, size_t size)
 {
-	(void)size;
-	delete_array(ptr);
+	if (!LIKELY(delete_array == own_delete_array && delete_object == own_delete)) {
+		delete_array(ptr);
+		return;
+	}
+	tick_count();
+	slab_delete(ptr, SLAB_PAIR_NEW_ARRAY, 0, size);
 }
 
 void delete_object_or_null(void *ptr, const void *nothrow)
@@ -220,24 +256,32 @@ void delete_array_or_null(void *ptr, const void *nothrow)
 void delete_object_aligned(void *ptr, size_t align)
 {
 	(void)align;
-	slab_mfree(ptr);
+	slab_delete(ptr, SLAB_PAIR_NEW, 0, SLAB_ANY_SIZE);
 }
 
 void delete_array_aligned(void *ptr, size_t align)
 {
-	delete_object_aligned(ptr, align);
+	if (LIKELY(delete_object_aligned == own_delete_aligned))
+		slab_delete(ptr, SLAB_PAIR_NEW_ARRAY, 0, SLAB_ANY_SIZE);
+	else
+		delete_object_aligned(ptr, align);
 }
 
 void delete_object_sized_aligned(void *ptr, size_t size, size_t align)
 {
-	(void)size;
-	delete_object_aligned(ptr, align);
+	if (LIKELY(delete_object_aligned == own_delete_aligned))
+		slab_delete(ptr, SLAB_PAIR_NEW, align, size);
+	else
+		delete_object_aligned(ptr, align);
 }
 
 void delete_array_sized_aligned(void *ptr, size_t size, size_t align)
 {
-	(void)size;
-	delete_array_aligned(ptr, align);
+	if (LIKELY(delete_array_aligned == own_delete_array_aligned &&
+		   delete_object_aligned == own_delete_aligned))
+		slab_delete(ptr, SLAB_PAIR_NEW_ARRAY, align, size);
+	else
+		delete_array_aligned(ptr, align);
 }
 
 void delete_object_aligned_or_null(void *ptr, size_t align, const void *nothrow)

@@ -11,14 +11,11 @@
 /* Calls until the thread's next tick. */
 extern __thread int tick_calls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* A tick, and the free. */
-void free_at_tick(void *ptr);
+void tick(void);
 
-/* Free as free() and delete. It compiles to a jump, so that libslab sees the caller. */
-static inline void free_counted(void *ptr)
+/* Count a free. The free that follows compiles to a jump, so that libslab sees the caller. */
+static inline void tick_count(void)
 {
 	if (__builtin_expect(--tick_calls < 0, 0))
-		free_at_tick(ptr);
-	else
-		slab_mfree(ptr);
+		tick();
 }

@@ -63,11 +63,12 @@ enum slab_problem {
 	SLAB_PROBLEM_INVALID_POINTER,   /* "Invalid object pointer …": e.g. into an object */
 	SLAB_PROBLEM_WRONG_CACHE,       /* "Wrong slab cache …" */
 	SLAB_PROBLEM_NOT_A_SLAB,        /* "Attempt to free object … outside of slab" */
-	SLAB_PROBLEM_WRONG_SIZE,        /* slab_free_sized() with an impossible size */
+	SLAB_PROBLEM_WRONG_SIZE,        /* "Wrong size …", "Freed as … bytes, …" */
 	SLAB_PROBLEM_LEAK,              /* "Objects remaining in …" */
 	SLAB_PROBLEM_OUT_OF_BOUNDS,     /* access to a sampled object's guard page */
 	SLAB_PROBLEM_USE_AFTER_FREE,    /* access to a sampled object after its free */
 	SLAB_PROBLEM_DESTROYED_CACHE,   /* "Allocation from a destroyed cache", and the like */
+	SLAB_PROBLEM_WRONG_PAIR,        /* "Freed by …, allocated by …": delete of new[] */
 };
 
 /* The most return addresses of a recorded stack. The last one is NULL if the stack has more. */

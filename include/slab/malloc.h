@@ -82,8 +82,35 @@ SLAB_API void *slab_memalign_from(size_t align, size_t size, const void *caller)
 SLAB_API size_t slab_usable_size(const void *ptr);
 
 /* slab_free_sized: slab_mfree() for a caller that knows the requested size. If `size` is more
- * than slab_usable_size(ptr), libslab reports it and does not free the memory. */
+ * than slab_usable_size(ptr), libslab reports it and does not free the memory. If it is less than
+ * the requested size, libslab frees the memory, and reports it as slab_delete() does. */
 SLAB_API_SITE void slab_free_sized(void *ptr, size_t size);
+
+/* Functions that belong together: what one of them allocates, the other one frees. */
+enum slab_pair {
+	SLAB_PAIR_MALLOC,    /* malloc(), free() and all other functions of this header */
+	SLAB_PAIR_NEW,       /* new, delete */
+	SLAB_PAIR_NEW_ARRAY, /* new[], delete[] */
+};
+
+/* The size of slab_delete() for a caller that does not know it. */
+#define SLAB_ANY_SIZE ((size_t)-1)
+
+/*
+ * slab_new_from, slab_delete: for the operators of C++, slab_malloc_from(), or slab_memalign_from()
+ * if `align` is not 0, and slab_mfree().
+ *
+ * @pair  which operators call. With debug flag U libslab reports memory that functions of another
+ *        pair have allocated, also if slab_mfree() frees it
+ * @align  the alignment, or 0
+ * @size  what is or was requested; for slab_delete() also SLAB_ANY_SIZE. With debug flag F or
+ *        SLAB_HARDEN slab_delete() reports another size, with SLAB_HARDEN only one of another cache
+ *
+ * libslab frees the memory in any case.
+ */
+SLAB_API void *slab_new_from(enum slab_pair pair, size_t align, size_t size, const void *caller)
+	SLAB_ATTR_(warn_unused_result);
+SLAB_API_SITE void slab_delete(void *ptr, enum slab_pair pair, size_t align, size_t size);
 
 /*
  * slab_replace_malloc: declare that malloc() of this process is built on these functions, for a

@@ -168,22 +168,61 @@ static struct slab *size_slab(const void *ptr, struct slab_cache **ret_cache, co
 	return NULL;
 }
 
-static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
+/* A slab starts at a multiple of its size, so the objects of a class whose size is a multiple of
+ * `align` are aligned. Any eight consecutive classes contain a power of two, so the search is
+ * short. */
+static unsigned aligned_class(size_t align, size_t size)
 {
-	struct slab_cache *cache;
-	struct slab *slab = size_slab(ptr, &cache, caller);
+	unsigned class = class_of(size > align ? size : align);
 
-	if (!slab)
-		return;
-	if (cache) {
-		slab_free_slow(cache, ptr, caller);
-	} else {
-		large_free(slab, ptr, caller);
-		maintenance_poll();
+	while (align && class_size(class) % align)
+		class ++;
+	return class;
+}
+
+/* Does an allocation of this size get an object of this cache? */
+static bool is_served_by(const struct slab_cache *cache, const struct debug_end *end)
+{
+	return end->size <= SLAB_MALLOC_MAX_CACHED && end->align <= SLAB_MALLOC_MAX_CACHED &&
+	       class_size(aligned_class(end->align, end->size)) == cache->object_size;
+}
+
+/* Check what a free names, where somebody wants to know. */
+static void check_end(struct slab_cache *cache, const struct slab *slab, void *ptr,
+		      struct debug_end *end)
+{
+	if (!cache) {
+		debug_check_end_of_large(slab, ptr, end);
+	} else if (slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+		debug_check_end(cache, slab, ptr, end);
+	} else if (cache->tag & SLAB_TAG_HARDEN && end->size != SLAB_ANY_SIZE &&
+		   !is_served_by(cache, end)) {
+		const unsigned class = class_of(cache->object_size);
+
+		debug_report_size_of_class(cache, slab, ptr,
+					   class > 1 ? class_size(class - 1) + 1 : 0, end);
 	}
 }
 
-static inline void free_for(void *ptr, const void *caller)
+static SLAB_SLOWPATH void free_slow_for(void *ptr, enum slab_pair pair, size_t align, size_t size,
+					const void *caller)
+{
+	struct slab_cache *cache;
+	struct slab *slab = size_slab(ptr, &cache, caller);
+	struct debug_end end = {.size = size, .align = align, .pair = pair, .caller = caller};
+
+	if (!slab)
+		return;
+	check_end(cache, slab, ptr, &end);
+	if (cache)
+		slab_free_slow(cache, ptr, caller);
+	else
+		large_free(slab, ptr, caller);
+}
+
+/* Free memory of this size, or SLAB_ANY_SIZE. */
+static inline void free_as(void *ptr, enum slab_pair pair, size_t align, size_t size,
+			   const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
 	if (SLAB_LIKELY(segment_near_mark(ptr) == SEGMENT_MARK_SLABS) &&
@@ -196,7 +235,18 @@ static inline void free_for(void *ptr, const void *caller)
 			return;
 		}
 	}
-	free_slow_for(ptr, caller);
+	free_slow_for(ptr, pair, align, size, caller);
+}
+
+static inline void free_for(void *ptr, const void *caller)
+{
+	free_as(ptr, SLAB_PAIR_MALLOC, 0, SLAB_ANY_SIZE, caller);
+}
+
+void slab_delete(void *ptr, enum slab_pair pair, size_t align, size_t size)
+{
+	if (ptr)
+		free_as(ptr, pair, align, size, __builtin_return_address(0));
 }
 
 void slab_mfree(void *ptr)
@@ -325,17 +375,11 @@ void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const void *cal
 	return realloc_for(ptr, size, token, caller);
 }
 
-/* A slab starts at a multiple of its size, so the objects of a class whose size is a multiple of
- * `align` are aligned. Any eight consecutive classes contain a power of two, so the search is
- * short. NULL: no cache can serve the request. */
+/* NULL: no cache can serve the request. */
 static void *class_memalign(size_t align, size_t size, const void *caller)
 {
-	unsigned class = class_of(size > align ? size : align);
-	void *obj;
+	void *obj = class_alloc_slow(aligned_class(align, size), size, caller);
 
-	while (class_size(class) % align)
-		class ++;
-	obj = class_alloc_slow(class, size, caller);
 	if (!obj || (uintptr_t)obj % align == 0)
 		return obj;
 	/* With red zones, objects are aligned to a page at most. */
@@ -373,6 +417,35 @@ void *slab_memalign_from(size_t align, size_t size, const void *caller)
 	return memalign_for(align, size, caller);
 }
 
+static SLAB_SLOWPATH void *new_slow(enum slab_pair pair, size_t align, size_t size,
+				    const void *caller)
+{
+	void *ptr;
+
+	debug_pair = (uint8_t)pair;
+	ptr = align ? memalign_for(align, size, caller) : malloc_slow(size, caller);
+	debug_pair = SLAB_PAIR_MALLOC;
+	return ptr;
+}
+
+void *slab_new_from(enum slab_pair pair, size_t align, size_t size, const void *caller)
+{
+	struct slab_cache *cache = align ? NULL : size_cache(size);
+	void *obj;
+
+	if (SLAB_LIKELY(cache) &&
+	    SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
+		return obj;
+	return new_slow(pair, align, size, caller);
+}
+
+/* Aligned memory may be of a larger cache than its size says, so a cache with hardened frees cannot
+ * tell. */
+static size_t size_to_check(const struct slab *slab, size_t size)
+{
+	return slab_is_tagged(slab, SLAB_TAG_DEBUG) ? size : SLAB_ANY_SIZE;
+}
+
 void slab_free_sized(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
@@ -385,5 +458,5 @@ void slab_free_sized(void *ptr, size_t size)
 	if (SLAB_UNLIKELY(has && size > has))
 		debug_report_wrong_size(slab, ptr, size, has, caller);
 	else
-		free_for(ptr, caller);
+		free_as(ptr, SLAB_PAIR_MALLOC, 0, size_to_check(slab, size), caller);
 }

@@ -55,7 +55,7 @@ struct debug_object {
 	uint32_t requested; /* bytes requested; fewer than object_size for slab_malloc() */
 	uint16_t next;      /* free objects: index of the next free object + 1 */
 	uint8_t state;      /* enum object_state */
-	uint8_t spare;
+	uint8_t pair;       /* enum slab_pair: what has allocated it */
 };
 
 enum { TRACK_ALLOC, TRACK_FREE };

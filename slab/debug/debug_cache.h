@@ -160,6 +160,30 @@ void debug_report_interior(struct slab_cache *cache, const struct slab *slab, vo
  * allocation has no cache. */
 void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
 			     const void *caller);
+
+/* --- frees that name what they free (pairs.c) -------------------------------------------- */
+
+/* The enum slab_pair of the allocation that the calling thread makes. */
+extern __thread uint8_t debug_pair __attribute__((tls_model("initial-exec")));
+
+/* A free: the size that it names or SLAB_ANY_SIZE, the alignment or 0, enum slab_pair. */
+struct debug_end {
+	size_t size, align;
+	unsigned pair;
+	const void *caller;
+};
+
+/* Report what the free of an allocated object names wrongly, before the free: of a debug slab, of a
+ * large allocation. Nothing is said of what is no allocated object. */
+void debug_check_end(struct slab_cache *cache, const struct slab *slab, void *obj,
+		     const struct debug_end *end);
+void debug_check_end_of_large(const struct slab *slab, void *obj, const struct debug_end *end);
+
+/* Report a size that another cache serves; objects of this one are requested with `least` bytes or
+ * more. */
+void debug_report_size_of_class(struct slab_cache *cache, const struct slab *slab, void *obj,
+				size_t least, const struct debug_end *end);
+
 /* Describe in `bug` an invalid pointer, `into` bytes behind the start of an object, or the free
  * of a free object. Under the lock that protects the slab. */
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,

@@ -93,6 +93,7 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 
 	record->state = OBJECT_ALLOCATED;
 	record->requested = (uint32_t)requested;
+	record->pair = debug_pair;
 	debug_set_used(slab, slab->debug->used + 1u);
 	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = op->track;
