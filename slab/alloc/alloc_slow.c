@@ -18,7 +18,7 @@
 #include "core/count.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
-#include "memory/growth.h"
+#include "memory/soft.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/topology.h"
@@ -78,7 +78,7 @@ static void *serve_request(const struct alloc_request *request)
 		SLAB_PROBE(alloc_failed, cache->name, cache, request->caller, request->requested);
 		return NULL;
 	}
-	growth_check();
+	soft_check();
 	errno = saved;
 	count_slow(cache, 1);
 	if (cache->flags & SLAB_ZERO)

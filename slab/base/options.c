@@ -227,15 +227,39 @@ static bool parse_decay(struct slab_options *options, const char *value)
 	return option_number(value, strlen(value), 0, DECAY_MS_MAX, &options->decay_ms);
 }
 
-static bool parse_limit(struct slab_options *options, const char *value)
+/* "90%" */
+static bool parse_percent(const char *value, unsigned *ret_percent)
+{
+	const size_t len = strlen(value);
+	long percent;
+
+	if (!len || value[len - 1] != '%' || !option_number(value, len - 1, 1, 100, &percent))
+		return false;
+	*ret_percent = (unsigned)percent;
+	return true;
+}
+
+static bool parse_bytes_or_percent(const char *value, size_t *ret_bytes, unsigned *ret_percent)
 {
 	long bytes;
 
+	if (parse_percent(value, ret_percent))
+		return true;
 	if (!option_bytes(value, &bytes) ||
 	    !limit_is_possible((uint64_t)bytes, LIMIT_LEAST_OF_PROCESS))
 		return false;
-	options->limit = (size_t)bytes;
+	*ret_bytes = (size_t)bytes;
 	return true;
+}
+
+static bool parse_limit(struct slab_options *options, const char *value)
+{
+	return parse_bytes_or_percent(value, &options->limit, &options->limit_percent);
+}
+
+static bool parse_soft_limit(struct slab_options *options, const char *value)
+{
+	return parse_bytes_or_percent(value, &options->soft_limit, &options->soft_percent);
 }
 
 static bool parse_profile(struct slab_options *options, const char *value)
@@ -254,6 +278,10 @@ static bool parse_fail(struct slab_options *options, const char *value)
 }
 
 /* The form of a value, for the error message. */
+#define LIMIT_ACCEPTED                                                                                 \
+	"0 for no limit, or a number of bytes from 16384, also in K, M, G, KiB, MiB or GiB, or 1% to " \
+	"100%"
+
 enum form { FORM_TEXT, FORM_NUMBER, FORM_BYTES };
 
 static const struct {
@@ -326,10 +354,14 @@ static const struct {
 	  "return memory to the OS when it was unused for this time; 0: free slabs at once"},
 	 parse_decay,
 	 FORM_NUMBER},
-	{{"SLAB_LIMIT",
-	  "0 for no limit, or a number of bytes from 16384, also in K, M, G, KiB, MiB or GiB", "0",
-	  "most bytes of slabs and large allocations of the process"},
+	{{"SLAB_LIMIT", LIMIT_ACCEPTED, "0",
+	  "most bytes of slabs and large allocations of the process; with %, of the memory that it "
+	  "may have"},
 	 parse_limit,
+	 FORM_BYTES},
+	{{"SLAB_SOFT_LIMIT", LIMIT_ACCEPTED, "0",
+	  "from so many of these bytes on return free memory at once and call reclaim functions"},
+	 parse_soft_limit,
 	 FORM_BYTES},
 	{{"SLAB_TOOLS", "auto, off", "auto",
 	  "report objects to valgrind, AddressSanitizer or ThreadSanitizer when the process runs under "

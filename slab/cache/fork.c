@@ -41,7 +41,9 @@
 #include "memory/defrag.h"
 #include "memory/growth.h"
 #include "memory/holders.h"
+#include "memory/machine.h"
 #include "memory/pressure.h"
+#include "memory/soft.h"
 #include "memory/surplus.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
@@ -205,6 +207,8 @@ static void repair(void)
 	decay_after_fork_child();
 	growth_after_fork_child();
 	surplus_after_fork_child();
+	machine_after_fork_child();
+	soft_after_fork_child();
 	holders_after_fork_child();
 	large_after_fork_child();
 	fault_after_fork_child();

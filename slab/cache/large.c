@@ -26,7 +26,7 @@
 #include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
-#include "memory/growth.h"
+#include "memory/soft.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/os.h"
@@ -283,7 +283,7 @@ static void *serve_request(struct large_request *request)
 	SLAB_PROBE(large_alloc_end, request->size, slab ? slab->base : NULL);
 	if (!slab)
 		return NULL;
-	growth_check();
+	soft_check();
 	errno = saved;
 	if (annotate_is_on())
 		annotate_alloc(slab->base, request->size, request->zeroed);

@@ -5,6 +5,7 @@
  * cache finds them. One thread at a time runs a review; the others go on.
  */
 #include "memory/growth.h"
+#include "memory/machine.h"
 #include "base/cancel.h"
 #include "core/flush_lock.h"
 #include "core/registry.h"
@@ -182,6 +183,7 @@ void growth_review(void)
 		__atomic_store_n(&growth_peak, growth_resident(), __ATOMIC_RELAXED);
 	__atomic_store_n(&slab_pages.reaped, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&growth_from, next_from(account_used()), __ATOMIC_RELAXED);
+	machine_look();
 	review();
 	segment_trim_metadata();
 	__atomic_store_n(&reviewing, 0, __ATOMIC_RELEASE);

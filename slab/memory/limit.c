@@ -19,6 +19,7 @@
 #include "debug/guard.h"
 #include "memory/defrag.h"
 #include "memory/holders.h"
+#include "memory/machine.h"
 #include "memory/shrink.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
@@ -39,8 +40,16 @@ int slab_set_limit(size_t bytes)
 	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
 		return with_errno(-EINVAL);
 	slab_init();
+	machine_forget_limit();
 	__atomic_store_n(&slab_pages.account.limit, bytes, __ATOMIC_RELAXED);
 	return 0;
+}
+
+size_t slab_limit(void)
+{
+	if (SLAB_UNLIKELY(slab_options()->limit_percent))
+		machine_look();
+	return __atomic_load_n(&slab_pages.account.limit, __ATOMIC_RELAXED);
 }
 
 /* --- taking back ----------------------------------------------------------------- */
@@ -161,7 +170,7 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 	case ALLOC_FAILURE_CACHE:
 		return make_room_in(cache, placement, ret_obj);
 	case ALLOC_FAILURE_PROCESS:
-		any = shrink_all();
+		any = machine_look() || shrink_all();
 		return serve(cache, placement, ret_obj) || any;
 	case ALLOC_FAILURE_SYSTEM:
 		any = shrink_all();
@@ -198,6 +207,11 @@ static void notify(struct slab_cache *cache, size_t limit, const char *text)
 	((limit_fn)handler.fn)(cache, limit, text, handler.arg);
 	in_handler = false;
 	cancel_restore(cancel);
+}
+
+void limit_tell(size_t limit)
+{
+	notify(NULL, limit, NULL);
 }
 
 /* The limit that an allocation has met; 0: none. */

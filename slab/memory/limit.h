@@ -34,6 +34,8 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 /* Take back all free memory of a cache. The thread waits for flush_lock no longer than an
  * allocation may. Returns the number of slabs that went to the page layer. */
 unsigned limit_shrink(struct slab_cache *cache);
+/* Call the handler for the soft limit. The caller holds no lock. */
+void limit_tell(size_t limit);
 /* An allocation of `bytes` from `cache` (NULL: a large one) failed for good. Report who holds the
  * memory; if a limit was the cause, count the failure and call the handler. Sets errno to ENOMEM. The
  * caller holds no lock. */

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/descriptors.h"
 #include "base/maintenance.h"
+#include "memory/group.h"
 #include "pages/account.h"
 #include "sys_file.h"
 
@@ -35,15 +36,13 @@
 #define START_MS 100
 #define POLL_MS (WINDOW_US / 1000)
 #define PART 16u /* the smallest reclaim goal: this fraction of the bytes in use */
-#define TEXT_MAX 4096
+#define TEXT_MAX GROUP_TEXT_MAX
 
 enum { MACHINE, GROUP, EVENTS }; /* PSI of the machine, PSI of the group, memory.events */
 
 _Static_assert(EVENTS + 1 == PRESSURE_FILES, "each has a tag");
 
-static struct {
-	const char *psi, *group; /* NULL: the system's */
-} paths;
+static const char *psi_file; /* NULL: the system's */
 
 static SLAB_EARLY bool wanted; /* atomic: a cache with args.reclaim exists */
 static bool looking;  /* atomic: a thread reads the files or reclaims */
@@ -64,9 +63,7 @@ static uint64_t seen_events, seen_total[2];
 static bool events_seen, total_seen[2];
 
 /* Used by the thread that set `looking`. They are too large for the stack of a program's thread. */
-static struct {
-	char path[PATH_MAX], text[TEXT_MAX], group[TEXT_MAX];
-} room;
+static struct group_room room;
 
 static bool begin_looking(void)
 {
@@ -85,28 +82,11 @@ static bool read_text(const char *path, char text[TEXT_MAX])
 	return sys_file_read(path, text, TEXT_MAX) > 0;
 }
 
-/* The directory of the process's control group (version 2). */
-static bool find_group(char *path, size_t size)
-{
-	char *text = room.group, *line;
-
-	if (paths.group)
-		return snprintf(path, size, "%s", paths.group) < (int)size;
-	if (!read_text("/proc/self/cgroup", text))
-		return false;
-	line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-	if (!line)
-		return false;
-	line = strchr(line, ':') + 2;
-	line[strcspn(line, "\n")] = '\0';
-	return snprintf(path, size, "/sys/fs/cgroup%s", line) < (int)size;
-}
-
 static bool group_path(const char *name, char path[PATH_MAX])
 {
 	size_t len;
 
-	if (!find_group(path, PATH_MAX))
+	if (!group_find(&room, path, PATH_MAX))
 		return false;
 	len = strlen(path);
 	return snprintf(path + len, PATH_MAX - len, "/%s", name) < (int)(PATH_MAX - len);
@@ -116,7 +96,7 @@ static bool psi_path(unsigned which, char path[PATH_MAX])
 {
 	if (which == GROUP)
 		return group_path("memory.pressure", path);
-	return snprintf(path, PATH_MAX, "%s", paths.psi ? paths.psi : "/proc/pressure/memory") <
+	return snprintf(path, PATH_MAX, "%s", psi_file ? psi_file : "/proc/pressure/memory") <
 	       PATH_MAX;
 }
 
@@ -381,8 +361,8 @@ void pressure_set_paths(const char *psi, const char *group)
 {
 	while (!begin_looking())
 		;
-	paths.psi = psi;
-	paths.group = group;
+	psi_file = psi;
+	group_set_directory(group);
 	relieved = 0;
 	events_seen = total_seen[MACHINE] = total_seen[GROUP] = false;
 	end_looking();

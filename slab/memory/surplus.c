@@ -36,7 +36,10 @@ static uint64_t free_bytes(void)
 
 static uint64_t share(void)
 {
-	const uint64_t part = load(&growth_peak) / SHARE;
+	const uint64_t part = load(&growth_peak) / SHARE, soft = load(&slab_pages.soft_limit);
+
+	if (soft && growth_resident() > soft)
+		return 0;
 
 	return part > LEAST ? part : LEAST;
 }

@@ -72,9 +72,5 @@ void account_give_up(struct account *cache, size_t bytes)
 void account_init(void)
 {
 	slab_pages.account.limit = slab_options()->limit;
-}
-
-size_t slab_limit(void)
-{
-	return __atomic_load_n(&slab_pages.account.limit, __ATOMIC_RELAXED);
+	slab_pages.soft_limit = slab_options()->soft_limit;
 }

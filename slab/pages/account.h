@@ -42,6 +42,8 @@ struct pages {
 	uint64_t
 		reaped; /* bytes that caches took from others since the last review (memory/growth.h) */
 	struct account account; /* of slabs and large allocations */
+	uint64_t soft_limit; /* of the same bytes (memory/soft.h); 0: none */
+	uint64_t soft_from; /* the bytes from which on a thread looks at it */
 	uint64_t limit_hits; /* allocations that failed because of the process's limit */
 };
 

@@ -166,7 +166,7 @@ TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
 TEST(OptionsTest, ALimitIsBytesInUnits)
 {
 	const std::string accepted = "; accepted: 0 for no limit, or a number of bytes from 16384, "
-				     "also in K, M, G, KiB, MiB or GiB; using 0";
+				     "also in K, M, G, KiB, MiB or GiB, or 1% to 100%; using 0";
 	const std::pair<const char *, std::size_t> good[] = {
 		{"0", 0},
 		{"16384", 16384},
@@ -192,6 +192,16 @@ TEST(OptionsTest, ALimitIsBytesInUnits)
 	for (const std::string value : {"k", "1T", "64KB", "64Ki", "64 k", "1.5G", "0x10000"})
 		EXPECT_EQ(complaint("SLAB_LIMIT", value),
 			  "SLAB_LIMIT=" + value + " is not valid" + accepted);
+}
+
+TEST(OptionsTest, ALimitMayBeAPartOfTheMachine)
+{
+	EXPECT_EQ(parse({{"SLAB_LIMIT", "90%"}}).limit_percent, 90u);
+	EXPECT_EQ(parse({{"SLAB_LIMIT", "90%"}}).limit, 0u);
+	EXPECT_EQ(parse({{"SLAB_SOFT_LIMIT", "100%"}}).soft_percent, 100u);
+	EXPECT_EQ(parse({{"SLAB_SOFT_LIMIT", "16m"}}).soft_limit, std::size_t{16} << 20);
+	for (const std::string value : {"0%", "101%", "%", "5 %", "-5%", "5%%"})
+		EXPECT_NE(complaint("SLAB_LIMIT", value), "") << value;
 }
 
 TEST(OptionsTest, APeriodOfTheHeapProfileIsBytesInUnits)
