@@ -19,19 +19,21 @@
 
 /* A review follows when the process has grown by 1/GROWTH_PART, or by GROWTH_STEP if that is
  * more. */
-#define GROWTH_PART 64u
-#define GROWTH_STEP ((uint64_t)256 << 10)
+#define GROWTH_PART 32u
+#define GROWTH_STEP ((uint64_t)512 << 10)
 /* Caches that one fence serves at most, and parts of a review: the thread has come to allocate. The
  * next one goes on there. */
 #define CLOSED_MAX 8u
 #define PARTS_MAX 8u
 
+/* The part of the bytes in use that free units may have at a new peak. */
+#define LEFT_PART 16u
 /* What CPUs hold of a cache is much from so many bytes and from this part of the process's on. */
 #define MUCH_LEAST ((uint64_t)64 << 10)
 #define MUCH_PART 1024u
 
 uint64_t growth_from = (uint64_t)1 << 20;
-uint64_t growth_peak;
+uint64_t growth_peak, growth_peak_from = (uint64_t)1 << 20;
 
 static uint32_t reviewing; /* atomic: a review is running */
 
@@ -164,6 +166,35 @@ static void review(void)
 		;
 }
 
+/* Fresh huge pages are free units, too, so some of these are left. */
+static uint64_t needless(void)
+{
+	const uint64_t bytes = __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED),
+		       left = account_used() / LEFT_PART;
+
+	return bytes > left ? bytes - left : 0;
+}
+
+static void set_peak(uint64_t peak)
+{
+	__atomic_store_n(&growth_peak, peak, __ATOMIC_RELAXED);
+	__atomic_store_n(&growth_peak_from, next_from(peak), __ATOMIC_RELAXED);
+}
+
+/* What the last allocation got may not have been touched yet. */
+static void stay_below_peak(void)
+{
+	uint64_t more, bytes = needless();
+
+	if (growth_resident() <= growth_peak)
+		return;
+	more = growth_resident() - growth_peak;
+	bytes = bytes < more ? bytes : more;
+	if (bytes && growth_peak)
+		segment_trim_piece(bytes);
+	set_peak(growth_resident());
+}
+
 static bool begin(void)
 {
 	uint32_t no = 0;
@@ -179,8 +210,7 @@ void growth_review(void)
 	if (flush_lock_is_held() || debug_is_destroying() || !begin())
 		return;
 	cancel = cancel_disable();
-	if (growth_resident() > growth_peak)
-		__atomic_store_n(&growth_peak, growth_resident(), __ATOMIC_RELAXED);
+	stay_below_peak();
 	__atomic_store_n(&slab_pages.reaped, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&growth_from, next_from(account_used()), __ATOMIC_RELAXED);
 	machine_look();
@@ -197,7 +227,7 @@ void growth_after_decay(void)
 
 	if (from < __atomic_load_n(&growth_from, __ATOMIC_RELAXED))
 		__atomic_store_n(&growth_from, from, __ATOMIC_RELAXED);
-	__atomic_store_n(&growth_peak, growth_resident(), __ATOMIC_RELAXED);
+	set_peak(growth_resident());
 }
 
 void growth_after_fork_child(void)

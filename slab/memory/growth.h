@@ -5,8 +5,11 @@
  * A program that changes what it allocates, as one whose strings grow, leaves free slabs in the
  * caches that it no longer uses. Decay returns them after a time. But a process may grow much in
  * that time, and take page faults for memory that it has. So a *review* runs each time that slabs
- * and large allocations have grown by a 64th, or that caches took so much from other caches: the
+ * and large allocations have grown by a 32nd, or that caches took so much from other caches: the
  * program allocates other sizes than before.
+ *
+ * Free units may not fit a slab that is needed. Before the process gets a new peak of what it holds, a
+ * review therefore returns so many of them to the operating system.
  */
 #pragma once
 
@@ -19,6 +22,8 @@
 extern uint64_t growth_from;
 /* The most bytes of growth_resident() that a review has seen since the last decay pass. Atomic. */
 extern uint64_t growth_peak;
+/* The bytes of growth_resident() from which on a review is due. Atomic. */
+extern uint64_t growth_peak_from;
 
 /* Bytes of slabs, large allocations and free units: what the process holds, but for tables. */
 static inline uint64_t growth_resident(void)
@@ -31,8 +36,12 @@ void growth_review(void);
 /* growth_check: run a review if one is due. The caller holds no lock. The function keeps errno. */
 static inline void growth_check(void)
 {
-	if (SLAB_UNLIKELY(account_used() + __atomic_load_n(&slab_pages.reaped, __ATOMIC_RELAXED) >=
-			  __atomic_load_n(&growth_from, __ATOMIC_RELAXED)))
+	const uint64_t reaped = __atomic_load_n(&slab_pages.reaped, __ATOMIC_RELAXED);
+
+	if (SLAB_UNLIKELY(account_used() + reaped >=
+			  __atomic_load_n(&growth_from, __ATOMIC_RELAXED)) ||
+	    SLAB_UNLIKELY(growth_resident() >=
+			  __atomic_load_n(&growth_peak_from, __ATOMIC_RELAXED)))
 		growth_review();
 }
 

@@ -117,13 +117,34 @@ TEST_F(GrowthReview, ReleasesWhatCpusHoldOfCachesWhoseObjectsAreOnlyFreed)
 	free_many(cache_, objs);
 }
 
-TEST(GrowthFrom, RisesByASixtyFourth)
+TEST(GrowthFrom, RisesByAThirtySecond)
 {
 	growth_review();
 	const std::uint64_t used = account_used(), step = growth_from - used;
 
-	EXPECT_GE(step, used / 64);
-	EXPECT_LE(step, used / 64 + (256u << 10));
+	EXPECT_GE(step, used / 32);
+	EXPECT_LE(step, used / 32 + (512u << 10));
+}
+
+/* Every second block is freed, and the free units are too small for the blocks that follow. */
+TEST(GrowthPeak, FreeUnitsThatDoNotFitAreReturnedFirst)
+{
+	constexpr std::size_t blocks = 64, size = 512 << 10;
+	std::vector<char *> held;
+
+	slab_trim();
+	for (std::size_t i = 0; i < blocks; i++)
+		held.push_back(static_cast<char *>(slab_malloc(size)));
+	growth_review();
+	const std::uint64_t peak = growth_resident();
+
+	for (std::size_t i = 0; i < blocks; i += 2)
+		slab_mfree(std::exchange(held[i], nullptr));
+	for (std::size_t i = 0; i < blocks / 4; i++)
+		held.push_back(static_cast<char *>(slab_malloc(2 * size)));
+	EXPECT_LE(growth_resident(), peak + peak / 8);
+	for (char *block : held)
+		slab_mfree(block);
 }
 
 /* A cache that needs a slab takes it from another one; a review then looks at what else is free. */
