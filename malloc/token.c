@@ -85,54 +85,55 @@ void *__alloc_token_pvalloc(size_t size, uint64_t token)
 
 /* --- new: if there is no memory, the plain operator tries once more and fails as it must --------- */
 
-static inline void *typed(size_t size, uint64_t token, const void *caller)
+static inline void *typed(enum slab_pair pair, size_t size, uint64_t token, const void *caller)
 {
-	return are_own() ? slab_token_malloc(size, token, caller) : NULL;
+	return are_own() ? slab_token_new(pair, 0, size, token, caller) : NULL;
 }
 
-static inline void *typed_aligned(size_t size, size_t align, uint64_t token, const void *caller)
+static inline void *typed_aligned(enum slab_pair pair, size_t size, size_t align, uint64_t token,
+				  const void *caller)
 {
-	return are_own_aligned() ? slab_token_memalign(align, size, token, caller) : NULL;
+	return are_own_aligned() ? slab_token_new(pair, align, size, token, caller) : NULL;
 }
 
 void *__alloc_token__Znwm(size_t size, uint64_t token)
 {
-	void *ptr = typed(size, token, CALLER);
+	void *ptr = typed(SLAB_PAIR_NEW, size, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_object(size);
 }
 
 void *__alloc_token__Znam(size_t size, uint64_t token)
 {
-	void *ptr = typed(size, token, CALLER);
+	void *ptr = typed(SLAB_PAIR_NEW_ARRAY, size, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_array(size);
 }
 
 void *__alloc_token__ZnwmSt11align_val_t(size_t size, size_t align, uint64_t token)
 {
-	void *ptr = typed_aligned(size, align, token, CALLER);
+	void *ptr = typed_aligned(SLAB_PAIR_NEW, size, align, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_object_aligned(size, align);
 }
 
 void *__alloc_token__ZnamSt11align_val_t(size_t size, size_t align, uint64_t token)
 {
-	void *ptr = typed_aligned(size, align, token, CALLER);
+	void *ptr = typed_aligned(SLAB_PAIR_NEW_ARRAY, size, align, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_array_aligned(size, align);
 }
 
 void *__alloc_token__ZnwmRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
 {
-	void *ptr = typed(size, token, CALLER);
+	void *ptr = typed(SLAB_PAIR_NEW, size, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_object_or_null(size, nothrow);
 }
 
 void *__alloc_token__ZnamRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
 {
-	void *ptr = typed(size, token, CALLER);
+	void *ptr = typed(SLAB_PAIR_NEW_ARRAY, size, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_array_or_null(size, nothrow);
 }
@@ -140,7 +141,7 @@ void *__alloc_token__ZnamRKSt9nothrow_t(size_t size, const void *nothrow, uint64
 void *__alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						       const void *nothrow, uint64_t token)
 {
-	void *ptr = typed_aligned(size, align, token, CALLER);
+	void *ptr = typed_aligned(SLAB_PAIR_NEW, size, align, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_object_aligned_or_null(size, align, nothrow);
 }
@@ -148,7 +149,7 @@ void *__alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align
 void *__alloc_token__ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						       const void *nothrow, uint64_t token)
 {
-	void *ptr = typed_aligned(size, align, token, CALLER);
+	void *ptr = typed_aligned(SLAB_PAIR_NEW_ARRAY, size, align, token, CALLER);
 
 	return LIKELY(ptr) ? ptr : new_array_aligned_or_null(size, align, nothrow);
 }

@@ -46,6 +46,10 @@ SLAB_API void *slab_token_calloc(size_t n, size_t size, uint64_t token, const vo
 SLAB_API void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void *caller)
 	SLAB_ALLOCATOR_(slab_mfree, 1);
 
+/* slab_token_new: slab_new_from() for a type. */
+SLAB_API void *slab_token_new(enum slab_pair pair, size_t align, size_t size, uint64_t token,
+			      const void *caller) SLAB_ATTR_(warn_unused_result);
+
 /* slab_token_realloc: slab_realloc() for a type. Memory of another type moves to this one; with
  * token 0, as in slab_realloc(), it keeps its type. */
 SLAB_API void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const void *caller)

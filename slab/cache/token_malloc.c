@@ -9,6 +9,7 @@
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "cache/token.h"
+#include "debug/debug_cache.h"
 
 /* The fast path misses, or the allocation is an ordinary one. */
 static SLAB_SLOWPATH void *malloc_slow(size_t size, uint64_t token, const void *caller)
@@ -18,15 +19,19 @@ static SLAB_SLOWPATH void *malloc_slow(size_t size, uint64_t token, const void *
 	return cache ? slab_alloc_slow(cache, size, caller) : slab_malloc_from(size, caller);
 }
 
-static inline void *malloc_for(size_t size, uint64_t token, const void *caller)
+static inline bool pop(size_t size, uint64_t token, void **ret_obj)
 {
 	struct slab_cache *cache = token ? token_cache_find(token, size) : NULL;
+
+	return SLAB_LIKELY(cache) &&
+	       SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, ret_obj));
+}
+
+static inline void *malloc_for(size_t size, uint64_t token, const void *caller)
+{
 	void *obj;
 
-	if (SLAB_LIKELY(cache) &&
-	    SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
-		return obj;
-	return malloc_slow(size, token, caller);
+	return SLAB_LIKELY(pop(size, token, &obj)) ? obj : malloc_slow(size, token, caller);
 }
 
 void *slab_token_malloc(size_t size, uint64_t token, const void *caller)
@@ -64,4 +69,26 @@ void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void 
 	/* With red zones, objects are aligned to a page at most. */
 	slab_mfree(ptr);
 	return slab_memalign_from(align, size, caller);
+}
+
+static SLAB_SLOWPATH void *new_slow(enum slab_pair pair, size_t align, size_t size, uint64_t token,
+				    const void *caller)
+{
+	void *ptr;
+
+	debug_pair = (uint8_t)pair;
+	ptr = align ? slab_token_memalign(align, size, token, caller)
+		    : malloc_slow(size, token, caller);
+	debug_pair = SLAB_PAIR_MALLOC;
+	return ptr;
+}
+
+void *slab_token_new(enum slab_pair pair, size_t align, size_t size, uint64_t token,
+		     const void *caller)
+{
+	void *obj;
+
+	return !align && SLAB_LIKELY(pop(size, token, &obj))
+		       ? obj
+		       : new_slow(pair, align, size, token, caller);
 }

@@ -83,6 +83,20 @@ std::vector<entry> all_entries()
 	return all;
 }
 
+/* Free as it was allocated: with debug flag U anything else is reported. */
+void release(const entry &entry, void *ptr)
+{
+	const std::string name = entry.name;
+	const auto align = static_cast<std::align_val_t>(entry.align);
+
+	if (name.find("new") == std::string::npos)
+		std::free(ptr);
+	else if (name.find("new[]") == std::string::npos)
+		entry.align == 16 ? ::operator delete(ptr) : ::operator delete(ptr, align);
+	else
+		entry.align == 16 ? ::operator delete[](ptr) : ::operator delete[](ptr, align);
+}
+
 std::string cache_name(const void *ptr)
 {
 	struct slab_cache *cache = slab_cache_of(ptr);
@@ -104,7 +118,7 @@ TEST(TokenEntries, Allocate)
 		ASSERT_NE(ptr, nullptr) << entry.name;
 		EXPECT_TRUE(is_aligned(ptr, entry.align)) << entry.name;
 		std::memset(ptr, 1, size);
-		std::free(ptr);
+		release(entry, ptr);
 	}
 }
 
@@ -118,7 +132,7 @@ TEST(TokenEntries, HaveTheType)
 			void *ptr = entry.allocate(size);
 
 			EXPECT_EQ(cache_name(ptr), "token-D5D5177A51D2519E") << entry.name;
-			std::free(ptr);
+			release(entry, ptr);
 		}
 }
 
@@ -160,7 +174,7 @@ TEST(TokenEntries, FastOnesHaveTheirNumber)
 		EXPECT_EQ(cache_name(cxx), "token-00000000000000FF");
 	}
 	std::free(c);
-	std::free(cxx);
+	::operator delete(cxx);
 }
 
 TEST(TokenEntries, AWrapperPassesTheTypeOn)

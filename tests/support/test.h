@@ -68,9 +68,3 @@
 #include <slab/rcu.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
-
-template <typename Threads> void join_all(Threads &threads)
-{
-	for (std::thread &thread : threads)
-		thread.join();
-}
