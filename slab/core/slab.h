@@ -116,13 +116,13 @@ static inline __attribute__((always_inline)) bool slab_push(struct slab_cache *c
  * args.rcu (rcu/grace_period.h). Atomic, without a lock. */
 static inline uint64_t *slab_waiting(struct slab *slab, unsigned phase)
 {
-	return slab->map + map_words(slab->objects) * (1 + phase);
+	return slab->map + (size_t)map_words(slab->objects) * (1 + phase);
 }
 
 /* Behind them: the next slab on the stack of each phase. */
 static inline struct slab **slab_next_waiting(struct slab *slab, unsigned phase)
 {
-	return (struct slab **)(slab->map + map_words(slab->objects) * 3) + phase;
+	return (struct slab **)(slab->map + (size_t)map_words(slab->objects) * 3) + phase;
 }
 
 /* The words that segment_take_slab() adds for these two. */

@@ -359,8 +359,8 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, const struct
 	/* SLAB_ZERO=free. Poison also overwrites the object, so one of them is enough. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
-	last = lock->shard ? legacy_free(lock->shard, slab, index)
-			   : take_back(cache, slab, index, &op->track);
+	last = slab->debug ? take_back(cache, slab, index, &op->track)
+			   : legacy_free(lock->shard, slab, index);
 	note_slab(op, slab);
 	return last ? FREED_LAST : FREED;
 }

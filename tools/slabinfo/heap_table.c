@@ -83,7 +83,7 @@ static void print_histogram(const struct heap_site *site)
 		const uint64_t n = json_object_get_uint64(json_object_array_get_idx(lifetimes, i));
 		char text[AGE_TEXT];
 
-		if (200 * n >= all && n)
+		if (n && all && 200 * n >= all) /* the process may send any numbers */
 			printf("  %s %llu%%", lifetime_text(text, i),
 			       (unsigned long long)((100 * n + all / 2) / all));
 	}
