@@ -96,60 +96,20 @@ static inline void *typed_aligned(enum slab_pair pair, size_t size, size_t align
 	return are_own_aligned() ? slab_token_new(pair, align, size, token, caller) : NULL;
 }
 
-void *__alloc_token__Znwm(size_t size, uint64_t token)
-{
-	void *ptr = typed(SLAB_PAIR_NEW, size, token, CALLER);
+#define NEW(typed_call, type, name, parameters, arguments)                                         \
+	type name parameters;                                                                      \
+	type __alloc_token_##name AND_TOKEN parameters                                             \
+	{                                                                                          \
+		void *ptr = typed_call;                                                            \
+                                                                                                   \
+		return LIKELY(ptr) ? ptr : name arguments;                                         \
+	}
+/* _Znw…: new; _Zna…: new[] */
+#define PAIR(name) (#name[3] == 'a' ? SLAB_PAIR_NEW_ARRAY : SLAB_PAIR_NEW)
+#define NEW_PLAIN(type, name, ...)                                                                 \
+	NEW(typed(PAIR(name), size, token, CALLER), type, name, __VA_ARGS__)
+#define NEW_ALIGNED(type, name, ...)                                                               \
+	NEW(typed_aligned(PAIR(name), size, align, token, CALLER), type, name, __VA_ARGS__)
 
-	return LIKELY(ptr) ? ptr : new_object(size);
-}
-
-void *__alloc_token__Znam(size_t size, uint64_t token)
-{
-	void *ptr = typed(SLAB_PAIR_NEW_ARRAY, size, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_array(size);
-}
-
-void *__alloc_token__ZnwmSt11align_val_t(size_t size, size_t align, uint64_t token)
-{
-	void *ptr = typed_aligned(SLAB_PAIR_NEW, size, align, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_object_aligned(size, align);
-}
-
-void *__alloc_token__ZnamSt11align_val_t(size_t size, size_t align, uint64_t token)
-{
-	void *ptr = typed_aligned(SLAB_PAIR_NEW_ARRAY, size, align, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_array_aligned(size, align);
-}
-
-void *__alloc_token__ZnwmRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
-{
-	void *ptr = typed(SLAB_PAIR_NEW, size, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_object_or_null(size, nothrow);
-}
-
-void *__alloc_token__ZnamRKSt9nothrow_t(size_t size, const void *nothrow, uint64_t token)
-{
-	void *ptr = typed(SLAB_PAIR_NEW_ARRAY, size, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_array_or_null(size, nothrow);
-}
-
-void *__alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-						       const void *nothrow, uint64_t token)
-{
-	void *ptr = typed_aligned(SLAB_PAIR_NEW, size, align, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_object_aligned_or_null(size, align, nothrow);
-}
-
-void *__alloc_token__ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
-						       const void *nothrow, uint64_t token)
-{
-	void *ptr = typed_aligned(SLAB_PAIR_NEW_ARRAY, size, align, token, CALLER);
-
-	return LIKELY(ptr) ? ptr : new_array_aligned_or_null(size, align, nothrow);
-}
+TOKEN_ENTRIES_NEW(NEW_PLAIN)
+TOKEN_ENTRIES_ALIGNED_NEW(NEW_ALIGNED)

@@ -22,17 +22,19 @@
 	X(void *, pvalloc, (size_t size), (size))
 
 /* The operators new, by the names that the compiler gives them. */
-#define TOKEN_ENTRIES_CXX(X)                                                                       \
+#define TOKEN_ENTRIES_NEW(X)                                                                       \
 	X(void *, _Znwm, (size_t size), (size))                                                    \
 	X(void *, _Znam, (size_t size), (size))                                                    \
+	X(void *, _ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))        \
+	X(void *, _ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))
+#define TOKEN_ENTRIES_ALIGNED_NEW(X)                                                               \
 	X(void *, _ZnwmSt11align_val_t, (size_t size, size_t align), (size, align))                \
 	X(void *, _ZnamSt11align_val_t, (size_t size, size_t align), (size, align))                \
-	X(void *, _ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))        \
-	X(void *, _ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))        \
 	X(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,                                              \
 	  (size_t size, size_t align, const void *nothrow), (size, align, nothrow))                \
 	X(void *, _ZnamSt11align_val_tRKSt9nothrow_t,                                              \
 	  (size_t size, size_t align, const void *nothrow), (size, align, nothrow))
+#define TOKEN_ENTRIES_CXX(X) TOKEN_ENTRIES_NEW(X) TOKEN_ENTRIES_ALIGNED_NEW(X)
 
 /* Put behind it: a parameter or an argument more. */
 #define AND_TOKEN(...) (__VA_ARGS__, uint64_t token)

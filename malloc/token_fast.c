@@ -6,28 +6,21 @@
  */
 #include "token_entries.h"
 
+/* clang-format off */
 #define TEN(X, t, ...)                                                                             \
-	X(t##0, __VA_ARGS__)                                                                       \
-	X(t##1, __VA_ARGS__)                                                                       \
-	X(t##2, __VA_ARGS__)                                                                       \
-	X(t##3, __VA_ARGS__)                                                                       \
-	X(t##4, __VA_ARGS__)                                                                       \
-	X(t##5, __VA_ARGS__)                                                                       \
-	X(t##6, __VA_ARGS__)                                                                       \
-	X(t##7, __VA_ARGS__)                                                                       \
-	X(t##8, __VA_ARGS__)                                                                       \
-	X(t##9, __VA_ARGS__)
-#define HUNDRED(X, h, ...)                                                                         \
-	TEN(X, h##0, __VA_ARGS__)                                                                  \
-	TEN(X, h##1, __VA_ARGS__)                                                                  \
-	TEN(X, h##2, __VA_ARGS__)                                                                  \
-	TEN(X, h##3, __VA_ARGS__)                                                                  \
-	TEN(X, h##4, __VA_ARGS__)                                                                  \
-	TEN(X, h##5, __VA_ARGS__)                                                                  \
-	TEN(X, h##6, __VA_ARGS__)                                                                  \
-	TEN(X, h##7, __VA_ARGS__)                                                                  \
-	TEN(X, h##8, __VA_ARGS__)                                                                  \
-	TEN(X, h##9, __VA_ARGS__)
+	X(t##0, __VA_ARGS__) X(t##1, __VA_ARGS__) X(t##2, __VA_ARGS__) X(t##3, __VA_ARGS__)        \
+	X(t##4, __VA_ARGS__) X(t##5, __VA_ARGS__) X(t##6, __VA_ARGS__) X(t##7, __VA_ARGS__)        \
+	X(t##8, __VA_ARGS__) X(t##9, __VA_ARGS__)
+#define TENS(X, h, ...)                                                                            \
+	TEN(X, h##1, __VA_ARGS__) TEN(X, h##2, __VA_ARGS__) TEN(X, h##3, __VA_ARGS__)              \
+	TEN(X, h##4, __VA_ARGS__) TEN(X, h##5, __VA_ARGS__) TEN(X, h##6, __VA_ARGS__)              \
+	TEN(X, h##7, __VA_ARGS__) TEN(X, h##8, __VA_ARGS__) TEN(X, h##9, __VA_ARGS__)
+/* 0 to 299 */
+#define FAST_ALL(...)                                                                              \
+	TEN(FAST, , __VA_ARGS__) TENS(FAST, , __VA_ARGS__)                                         \
+	TEN(FAST, 10, __VA_ARGS__) TENS(FAST, 1, __VA_ARGS__)                                      \
+	TEN(FAST, 20, __VA_ARGS__) TENS(FAST, 2, __VA_ARGS__)
+/* clang-format on */
 
 #define FAST(number, type, name, parameters, arguments)                                            \
 	type __alloc_token_##number##_##name parameters;                                           \
@@ -37,21 +30,6 @@
                                                                                                    \
 		return __alloc_token_##name WITH_TOKEN arguments;                                  \
 	}
-
-/* 0 to 299 */
-#define FAST_ALL(...)                                                                              \
-	TEN(FAST, , __VA_ARGS__)                                                                   \
-	TEN(FAST, 1, __VA_ARGS__)                                                                  \
-	TEN(FAST, 2, __VA_ARGS__)                                                                  \
-	TEN(FAST, 3, __VA_ARGS__)                                                                  \
-	TEN(FAST, 4, __VA_ARGS__)                                                                  \
-	TEN(FAST, 5, __VA_ARGS__)                                                                  \
-	TEN(FAST, 6, __VA_ARGS__)                                                                  \
-	TEN(FAST, 7, __VA_ARGS__)                                                                  \
-	TEN(FAST, 8, __VA_ARGS__)                                                                  \
-	TEN(FAST, 9, __VA_ARGS__)                                                                  \
-	HUNDRED(FAST, 1, __VA_ARGS__)                                                              \
-	HUNDRED(FAST, 2, __VA_ARGS__)
 
 #ifdef TOKEN_FAST_CXX
 TOKEN_ENTRIES_CXX(FAST_ALL)

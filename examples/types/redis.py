@@ -3,9 +3,8 @@
 """redis, recompiled with types (docs/types.md): gets Debian's source, compiles it by clang 22 with tokens and without, loads both
 by redis-benchmark in turn under libslab_malloc.so, and prints the live bytes by type, and what types cost.
 
-usage: redis.py [--rounds N] [--requests N]; needs ./run build, clang-22, make, dpkg-dev
+usage: redis.py [ROUNDS]; needs ./run build, clang-22, make, dpkg-dev
 """
-import argparse
 import collections
 import glob
 import json
@@ -87,14 +86,14 @@ class Redis:
                         "OPTIMIZATION=-O2", f"REDIS_CFLAGS={flags}", f"REDIS_LDFLAGS={libraries}"],
                        f"{self.name}.log", self.folder)
 
-    def load(self, requests, show=False):
+    def load(self, show):
         """Seconds of CPU in the program, and resident bytes, after a load."""
         environment = dict(os.environ, LD_PRELOAD=f"{BUILD}/lib/libslab_malloc.so.0")
         with subprocess.Popen([f"{self.folder}/src/redis-server", "--port", str(PORT), "--save", ""],
                               env=environment, stdout=subprocess.DEVNULL) as server:
             try:
                 time.sleep(1)
-                subprocess.run([f"{self.folder}/src/redis-benchmark", "-p", str(PORT), "-q", "-n", str(requests), "-r", "100000",
+                subprocess.run([f"{self.folder}/src/redis-benchmark", "-p", str(PORT), "-q", "-n", "200000", "-r", "100000",
                                 "-P", "16", "-t", "set,lpush,sadd,hset,zadd"], check=True, stdout=subprocess.DEVNULL)
                 with open(f"/proc/{server.pid}/stat", encoding="ascii") as file:
                     used = int(file.read().rpartition(")")[2].split()[11]) / TICKS
@@ -125,10 +124,7 @@ def show_types(pid):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--requests", type=int, default=200000)
-    options = parser.parse_args()
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     steps = Steps(os.path.join(BUILD, "servers/redis"))
     if not shutil.which("clang-22"):
         raise Failure("clang-22 is not installed")
@@ -137,10 +133,10 @@ def main():
     steps.once("unpack redis", 5, lambda: steps.run(["dpkg-source", "-x", glob.glob(steps.path("*.dsc"))[0], "source"], "source.log"))
     variants = [Redis(steps, name) for name in ("typed", "plain")]
     results = {redis.name: [] for redis in variants}
-    for number in range(options.rounds):
-        say(f"load, round {number + 1} of {options.rounds}")
+    for number in range(rounds):
+        say(f"load, round {number + 1} of {rounds}")
         for redis in variants:
-            results[redis.name].append(redis.load(options.requests, redis.name == "typed" and number == 0))
+            results[redis.name].append(redis.load(redis.name == "typed" and number == 0))
     for index, what in enumerate(("CPU seconds", "resident KiB")):
         typed, plain = (statistics.median(one[index] for one in results[name]) for name in ("typed", "plain"))
         print(f"{what:12}  with types {typed:9.2f}  without {plain:9.2f}  ratio {typed / plain:.3f}")

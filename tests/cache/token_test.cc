@@ -198,22 +198,6 @@ TEST(TokenTest, ReallocToAnotherTypeMoves)
 	slab_mfree(ptr);
 }
 
-TEST(TokenTest, ReallocOverAllSizesKeepsTheContents)
-{
-	const std::uint64_t token = new_token();
-	void *ptr = allocate(1, token);
-	std::size_t before = 1;
-
-	fill(ptr, 1, 3);
-	for (std::size_t size = 2; size < 100000; size += 1 + size / 3) {
-		ptr = slab_token_realloc(ptr, size, token, nullptr);
-		ASSERT_TRUE(intact(ptr, before / 8 * 8, 3)) << size;
-		fill(ptr, size, 3);
-		before = size;
-	}
-	slab_mfree(ptr);
-}
-
 /* --- names --------------------------------------------------------------------------------- */
 
 TEST(TokenNameTest, NamesFutureCaches)
@@ -317,22 +301,6 @@ TEST(TokenTest, BeyondTheLimitTypesAreOrdinary)
 			  return ordinary ? 0 : 1;
 		  }),
 		  "");
-}
-
-/* --- debugging ----------------------------------------------------------------------------- */
-
-TEST(TokenTest, ARedZoneEndsWhereTheRequestDoes)
-{
-	const std::uint64_t token = new_token();
-	void *first = allocate(200, token);
-	struct slab_cache *cache = slab_cache_of(first);
-
-	ASSERT_GE(slab_cache_debug(cache, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS), 0);
-	auto *bytes = static_cast<char *>(allocate(200, token));
-	EXPECT_EQ(slab_usable_size(bytes), 200u);
-	EXPECT_EQ(slab_cache_of(bytes), cache);
-	slab_mfree(bytes);
-	slab_mfree(first);
 }
 
 } /* namespace */

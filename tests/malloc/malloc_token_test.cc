@@ -26,7 +26,6 @@ const bool is_live = dlsym(RTLD_DEFAULT, "free_aligned_sized") && std::getenv("L
 struct entry {
 	const char *name;
 	std::function<void *(std::size_t)> allocate;
-	std::size_t align = 16;
 };
 
 void *aligned_by_posix(std::size_t n)
@@ -36,50 +35,35 @@ void *aligned_by_posix(std::size_t n)
 	return __alloc_token_posix_memalign(&ptr, 64, n, token) == 0 ? ptr : nullptr;
 }
 
-const std::vector<entry> c_entries = {
-	{"malloc", [](std::size_t n) { return __alloc_token_malloc(n, token); }},
-	{"calloc", [](std::size_t n) { return __alloc_token_calloc(1, n, token); }},
-	{"realloc", [](std::size_t n) { return __alloc_token_realloc(nullptr, n, token); }},
-	{"reallocarray",
-	 [](std::size_t n) { return __alloc_token_reallocarray(nullptr, 1, n, token); }},
-	{"aligned_alloc", [](std::size_t n) { return __alloc_token_aligned_alloc(64, n, token); },
-	 64},
-	{"memalign", [](std::size_t n) { return __alloc_token_memalign(64, n, token); }, 64},
-	{"posix_memalign", aligned_by_posix, 64},
+#define ENTRY(name, ...)                                                                           \
+	{#name, [](std::size_t n) { return __alloc_token_##name(__VA_ARGS__, token); }}
+const std::vector<entry> plain_entries = {
+	ENTRY(malloc, n),
+	ENTRY(calloc, 1, n),
+	ENTRY(realloc, nullptr, n),
+	ENTRY(reallocarray, nullptr, 1, n),
+	ENTRY(_ZnwmRKSt9nothrow_t, n, &nothrow),
+	ENTRY(_ZnamRKSt9nothrow_t, n, &nothrow),
+};
+const std::vector<entry> throwing_entries = {ENTRY(_Znwm, n), ENTRY(_Znam, n)};
+const std::vector<entry> aligned_entries = {
+	ENTRY(aligned_alloc, 64, n),
+	ENTRY(memalign, 64, n),
+	ENTRY(_ZnwmSt11align_val_tRKSt9nothrow_t, n, 64, &nothrow),
+	ENTRY(_ZnamSt11align_val_tRKSt9nothrow_t, n, 64, &nothrow),
+	{"posix_memalign", aligned_by_posix},
+};
+const std::vector<entry> throwing_aligned_entries = {
+	ENTRY(_ZnwmSt11align_val_t, n, 64),
+	ENTRY(_ZnamSt11align_val_t, n, 64),
 };
 
-const std::vector<entry> nothrow_entries = {
-	{"new(nothrow)",
-	 [](std::size_t n) { return __alloc_token__ZnwmRKSt9nothrow_t(n, &nothrow, token); }},
-	{"new[](nothrow)",
-	 [](std::size_t n) { return __alloc_token__ZnamRKSt9nothrow_t(n, &nothrow, token); }},
-	{"aligned new(nothrow)",
-	 [](std::size_t n) {
-		 return __alloc_token__ZnwmSt11align_val_tRKSt9nothrow_t(n, 64, &nothrow, token);
-	 },
-	 64},
-	{"aligned new[](nothrow)",
-	 [](std::size_t n) {
-		 return __alloc_token__ZnamSt11align_val_tRKSt9nothrow_t(n, 64, &nothrow, token);
-	 },
-	 64},
-};
-
-const std::vector<entry> throwing_entries = {
-	{"new", [](std::size_t n) { return __alloc_token__Znwm(n, token); }},
-	{"new[]", [](std::size_t n) { return __alloc_token__Znam(n, token); }},
-	{"aligned new",
-	 [](std::size_t n) { return __alloc_token__ZnwmSt11align_val_t(n, 64, token); }, 64},
-	{"aligned new[]",
-	 [](std::size_t n) { return __alloc_token__ZnamSt11align_val_t(n, 64, token); }, 64},
-};
-
-std::vector<entry> all_entries()
+std::vector<entry> all_of(std::initializer_list<const std::vector<entry> *> lists)
 {
-	std::vector<entry> all = c_entries;
+	std::vector<entry> all;
 
-	all.insert(all.end(), nothrow_entries.begin(), nothrow_entries.end());
-	all.insert(all.end(), throwing_entries.begin(), throwing_entries.end());
+	for (const auto *list : lists)
+		all.insert(all.end(), list->begin(), list->end());
 	return all;
 }
 
@@ -87,14 +71,15 @@ std::vector<entry> all_entries()
 void release(const entry &entry, void *ptr)
 {
 	const std::string name = entry.name;
-	const auto align = static_cast<std::align_val_t>(entry.align);
+	const bool is_array = name.rfind("_Zna", 0) == 0;
 
-	if (name.find("new") == std::string::npos)
+	if (name.rfind("_Zn", 0) != 0)
 		std::free(ptr);
-	else if (name.find("new[]") == std::string::npos)
-		entry.align == 16 ? ::operator delete(ptr) : ::operator delete(ptr, align);
+	else if (name.find("align_val_t") == std::string::npos)
+		is_array ? ::operator delete[](ptr) : ::operator delete(ptr);
 	else
-		entry.align == 16 ? ::operator delete[](ptr) : ::operator delete[](ptr, align);
+		is_array ? ::operator delete[](ptr, std::align_val_t{64})
+			 : ::operator delete(ptr, std::align_val_t{64});
 }
 
 std::string cache_name(const void *ptr)
@@ -104,46 +89,34 @@ std::string cache_name(const void *ptr)
 	return cache ? slab_cache_name(cache) : "";
 }
 
-/* "conn": the first size of the type in this process is that of this call. */
-void become_typed()
+TEST(TokenEntries, HaveTheType)
 {
-	std::free(__alloc_token_malloc(size, token));
-}
-
-TEST(TokenEntries, Allocate)
-{
-	for (const entry &entry : all_entries()) {
+	if (!is_live)
+		GTEST_SKIP() << "without libslab_malloc.so there are no types";
+	for (const entry &entry : all_of({&plain_entries, &throwing_entries})) {
 		void *ptr = entry.allocate(size);
 
-		ASSERT_NE(ptr, nullptr) << entry.name;
-		EXPECT_TRUE(is_aligned(ptr, entry.align)) << entry.name;
+		EXPECT_EQ(cache_name(ptr), "token-D5D5177A51D2519E") << entry.name;
+		release(entry, ptr);
+	}
+}
+
+TEST(TokenEntries, AreAligned)
+{
+	for (const entry &entry : all_of({&aligned_entries, &throwing_aligned_entries})) {
+		void *ptr = entry.allocate(size);
+
+		EXPECT_TRUE(is_aligned(ptr, 64)) << entry.name;
 		std::memset(ptr, 1, size);
 		release(entry, ptr);
 	}
 }
 
-TEST(TokenEntries, HaveTheType)
-{
-	if (!is_live)
-		GTEST_SKIP() << "without libslab_malloc.so there are no types";
-	become_typed();
-	for (const entry &entry : all_entries())
-		for (unsigned i = 0; i < 20 && entry.align == 16; i++) {
-			void *ptr = entry.allocate(size);
-
-			EXPECT_EQ(cache_name(ptr), "token-D5D5177A51D2519E") << entry.name;
-			release(entry, ptr);
-		}
-}
-
 TEST(TokenEntries, WithoutMemoryTheyFailAsThePlainOnes)
 {
-	std::vector<entry> failing = c_entries;
-
-	failing.insert(failing.end(), nothrow_entries.begin(), nothrow_entries.end());
-	for (const entry &entry : failing)
+	for (const entry &entry : all_of({&plain_entries, &aligned_entries}))
 		EXPECT_EQ(entry.allocate(hidden(too_large)), nullptr) << entry.name;
-	for (const entry &entry : throwing_entries)
+	for (const entry &entry : all_of({&throwing_entries, &throwing_aligned_entries}))
 		EXPECT_THROW(entry.allocate(hidden(too_large)), std::bad_alloc) << entry.name;
 }
 

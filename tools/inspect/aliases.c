@@ -37,10 +37,12 @@ static bool is_token(const char *name, uint64_t *ret_token)
 	return end == digits + DIGITS && (!*end || *end == '-');
 }
 
-static struct alias *find(struct aliases *aliases, const char *real)
+/* By the process's name, or by the one that is shown. */
+static struct alias *find(const struct aliases *aliases, const char *real, const char *shown)
 {
-	for (size_t i = 0; i < aliases->count; i++)
-		if (strcmp(aliases->list[i].real, real) == 0)
+	for (size_t i = 0; aliases && i < aliases->count; i++)
+		if ((real && strcmp(aliases->list[i].real, real) == 0) ||
+		    (shown && strcmp(aliases->list[i].shown, shown) == 0))
 			return &aliases->list[i];
 	return NULL;
 }
@@ -49,18 +51,15 @@ static bool is_taken(const struct aliases *aliases, struct json_object *answer, 
 {
 	struct json_object *caches = NULL, *name;
 
-	for (size_t i = 0; i < aliases->count; i++)
-		if (strcmp(aliases->list[i].shown, shown) == 0)
-			return true;
 	json_object_object_get_ex(answer, "caches", &caches);
 	if (!json_object_is_type(caches, json_type_array))
-		return false;
+		return find(aliases, NULL, shown);
 	for (size_t i = 0; i < json_object_array_length(caches); i++)
 		if (json_object_object_get_ex(json_object_array_get_idx(caches, i), "name",
 					      &name) &&
 		    strcmp(json_object_get_string(name), shown) == 0)
 			return true;
-	return false;
+	return find(aliases, NULL, shown);
 }
 
 /* The alias of a cache; NULL: its type has no name. */
@@ -68,7 +67,7 @@ static const struct alias *alias_of(struct process *process, struct json_object 
 				    const char *real)
 {
 	struct aliases *aliases = process->aliases;
-	struct alias *grown, *alias = find(aliases, real);
+	struct alias *grown, *alias = find(aliases, real, NULL);
 	const char *suffix, *type;
 	char text[64];
 	uint64_t token;
@@ -124,10 +123,9 @@ void aliases_show(struct process *process, struct json_object *answer)
 
 const char *aliases_real(const struct process *process, const char *name)
 {
-	for (size_t i = 0; name && process->aliases && i < process->aliases->count; i++)
-		if (strcmp(process->aliases->list[i].shown, name) == 0)
-			return process->aliases->list[i].real;
-	return name;
+	const struct alias *alias = name ? find(process->aliases, NULL, name) : NULL;
+
+	return alias ? alias->real : name;
 }
 
 void aliases_free(struct process *process)

@@ -4,7 +4,6 @@
  * own, modulo 2^63 - 1. Types that contain a pointer have the upper half of the tokens.
  */
 #include "type_names.h"
-#include "type_spelling.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -112,44 +111,83 @@ static bool reserve(struct type_names *names)
 	return true;
 }
 
-static void add_one(struct type_names *names, const char *name, unsigned stars)
+/* The end of what '<' at `from` begins; the end of the text if nothing ends it. */
+static char *behind_arguments(char *from)
 {
-	static const char *const suffixes[] = {"", " *", " **"};
-	char text[NAME_BYTES + 4];
-	struct entry *entry;
-	uint64_t hash;
+	unsigned depth = 0;
 
-	snprintf(text, sizeof(text), "%s%s", name, suffixes[stars]);
-	hash = name_hash(text);
-	if (!reserve(names))
-		return;
-	entry = find(names, hash);
-	if (entry->name)
-		return;
-	*entry = (struct entry){hash, strdup(text)};
-	names->count += entry->name != NULL;
+	for (; *from; from++) {
+		depth += *from == '<';
+		if (*from == '>' && --depth == 0)
+			return from + 1;
+	}
+	return from;
+}
+
+/* Remove each `what`, or, if it ends in '<', each with its arguments that is the last argument itself. */
+static bool remove_each(char *name, const char *what)
+{
+	const size_t length = strlen(what);
+	const bool is_argument = what[length - 1] == '<';
+	bool found = false;
+	char *at = name;
+
+	while ((at = strstr(at, what))) {
+		char *end = is_argument ? behind_arguments(at + length - 1) : at + length;
+
+		if (is_argument && *end != '>') {
+			at += length;
+			continue;
+		}
+		memmove(at, end, strlen(end) + 1);
+		found = true;
+	}
+	return found;
+}
+
+/* clang hashes the name that it prints, without inline namespaces and without arguments that are a
+ * template's defaults. DWARF does not say which are; those of the C++ library are known. */
+static void spell(char *name)
+{
+	static const char *const defaults[] = {
+		", std::allocator<", ", std::char_traits<", ", std::less<",
+		", std::hash<",      ", std::equal_to<",    ", std::default_delete<",
+	};
+	bool again = true;
+	char *blank;
+
+	remove_each(name, "__cxx11::");
+	while ((blank = strstr(name, " >")))
+		memmove(blank, blank + 1, strlen(blank));
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+			again |= remove_each(name, defaults[i]);
+	}
 }
 
 /* A type, and pointers to it, which are types of arrays of pointers. */
 static void add(struct type_names *names, const char *name)
 {
-	char spelled[NAME_BYTES];
+	static const char *const suffixes[] = {"", " *", " **"};
+	char text[NAME_BYTES + 4];
 
-	for (unsigned stars = 0; stars <= 2; stars++)
-		add_one(names, name, stars);
-	if (!strchr(name, '<') || !type_spelling(spelled, sizeof(spelled), name))
-		return;
-	for (unsigned stars = 0; stars <= 2; stars++)
-		add_one(names, spelled, stars);
+	for (unsigned i = 0; i < 3 && reserve(names); i++) {
+		struct entry *entry;
+		uint64_t hash;
+
+		snprintf(text, sizeof(text), "%s%s", name, suffixes[i]);
+		spell(text);
+		hash = name_hash(text);
+		entry = find(names, hash);
+		if (entry->name)
+			continue;
+		*entry = (struct entry){hash, strdup(text)};
+		names->count += entry->name != NULL;
+	}
 }
 
 /* --- DWARF -------------------------------------------------------------------------------- */
-
-/* What `scope` is, in the names of what it contains. */
-struct scope {
-	const char *name; /* "ns::" */
-	unsigned depth;
-};
 
 static bool is_type(int tag)
 {
@@ -158,48 +196,37 @@ static bool is_type(int tag)
 	       tag == DW_TAG_base_type || tag == DW_TAG_typedef;
 }
 
-static void add_children(struct type_names *names, Dwarf_Die *parent, const struct scope *scope);
-
-static void add_die(struct type_names *names, Dwarf_Die *die, const struct scope *scope)
+/* The types in a unit, a namespace, a type or a function, whose name `scope` precedes theirs. */
+static void add_children(struct type_names *names, Dwarf_Die *parent, const char *scope,
+			 unsigned depth)
 {
-	const int tag = dwarf_tag(die);
-	const char *own = dwarf_diename(die);
-	const bool is_scope = tag == DW_TAG_namespace || is_type(tag);
-	char name[NAME_BYTES], inner[NAME_BYTES + 2];
-	struct scope in = {scope->name, scope->depth + 1};
-
-	if (tag == DW_TAG_namespace && !own)
-		own = "(anonymous namespace)";
-	if (is_scope && own) {
-		snprintf(name, sizeof(name), "%s%s", scope->name, own);
-		snprintf(inner, sizeof(inner), "%s::", name);
-		in.name = inner;
-		if (tag != DW_TAG_namespace)
-			add(names, name);
-	}
-	/* A type in a function is called by its own name alone. */
-	if (tag == DW_TAG_subprogram)
-		in.name = "";
-	if (dwarf_haschildren(die) && tag != DW_TAG_enumeration_type)
-		add_children(names, die, &in);
-}
-
-static void add_children(struct type_names *names, Dwarf_Die *parent, const struct scope *scope)
-{
+	char inner[NAME_BYTES];
 	Dwarf_Die die;
 
-	if (scope->depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
 		return;
-	do
-		add_die(names, &die, scope);
-	while (dwarf_siblingof(&die, &die) == 0);
+	do {
+		const int tag = dwarf_tag(&die);
+		const char *own = dwarf_diename(&die);
+
+		if (tag == DW_TAG_namespace && !own)
+			own = "(anonymous namespace)";
+		/* A type in a function is called by its own name alone. */
+		snprintf(inner, sizeof(inner), "%s", tag == DW_TAG_subprogram ? "" : scope);
+		if (own && (tag == DW_TAG_namespace || is_type(tag)))
+			snprintf(inner, sizeof(inner), "%s%s", scope, own);
+		if (own && is_type(tag))
+			add(names, inner);
+		if (own && (tag == DW_TAG_namespace || is_type(tag)))
+			strncat(inner, "::", sizeof(inner) - strlen(inner) - 1);
+		if (tag != DW_TAG_enumeration_type)
+			add_children(names, &die, inner, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
 static int add_module(Dwfl_Module *module, void **data, const char *path, Dwarf_Addr base,
 		      void *arg)
 {
-	const struct scope outermost = {"", 0};
-	struct type_names *names = arg;
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 
@@ -207,7 +234,7 @@ static int add_module(Dwfl_Module *module, void **data, const char *path, Dwarf_
 	(void)path;
 	(void)base;
 	while ((unit = dwfl_module_nextcu(module, unit, &bias)))
-		add_children(names, unit, &outermost);
+		add_children(arg, unit, "", 0);
 	return DWARF_CB_OK;
 }
 
@@ -225,9 +252,7 @@ void type_names_add_file(struct type_names *names, const char *path)
 	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
 		return;
 	dwfl = dwfl_begin(&callbacks);
-	if (!dwfl)
-		return;
-	if (dwfl_report_offline(dwfl, path, path, -1)) {
+	if (dwfl && dwfl_report_offline(dwfl, path, path, -1)) {
 		dwfl_report_end(dwfl, NULL, NULL);
 		dwfl_getmodules(dwfl, add_module, names, 0);
 	}

@@ -130,15 +130,6 @@ class Run:
         print(done.stdout, end="")
         return done.returncode == 0 and is_complete(done.stdout, count)
 
-    def cost(self):
-        """What the server took so far."""
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            words = file.read().rpartition(")")[2].split()
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            resident = re.search(r"RssAnon:\s+(\d+)", file.read())[1]
-        ticks = os.sysconf("SC_CLK_TCK")
-        return f"CPU {int(words[11]) / ticks:.2f} s in the program, {int(words[12]) / ticks:.2f} s in the kernel; {resident} KiB resident"
-
     def search(self):
         """The first thing that an administrator would try: one entry by ldapsearch."""
         return (["ldapsearch", "-x", "-LLL", "-H", self.url, "-D", self.server.root, "-w", PASSWORD, "-b",
@@ -303,7 +294,6 @@ def run_server(server, chosen):
             run.load()
             run.start()
             good &= verdict("the load is complete, without an error", run.put_under_load())
-            say(run.cost())
             print(run.slabinfo().stdout)
             if chosen.check:
                 good &= run.check_tools()
