@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Caches of types, as <slab/token.h> promises them. */
+#include <slab/debug.h>
 #include <slab/pointer.h>
 #include <slab/token.h>
 
@@ -247,6 +248,20 @@ TEST(TokenNameTest, WrongNamesAreRefused)
 	for (const char *name : {"", "a b", "size-96", too_long.c_str(), (const char *)nullptr})
 		EXPECT_EQ(slab_token_name(new_token(), name), -EINVAL);
 	EXPECT_EQ(slab_token_name(0, "zero"), -EINVAL);
+}
+
+TEST(TokenTest, ASampledObjectOfAnOddSizeIsAlignedTo16)
+{
+	const std::uint64_t token = new_token();
+	void *first = allocate(24, token), *sampled;
+
+	ASSERT_EQ(slab_cache_sample(slab_cache_of(first), 1), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		sampled = allocate(24, token);
+		EXPECT_TRUE(aligned(sampled, 16));
+		slab_mfree(sampled);
+	}
+	slab_mfree(first);
 }
 
 /* --- threads, forks, limits ---------------------------------------------------------------- */
