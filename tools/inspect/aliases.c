@@ -95,11 +95,11 @@ static void show(struct process *process, struct json_object *answer, struct jso
 	const struct alias *alias;
 
 	if (json_object_is_type(value, json_type_object)) {
-		json_object_object_foreach(value, key, member)
-		{
-			(void)key;
-			show(process, answer, member);
-		}
+		struct json_object_iterator it = json_object_iter_begin(value),
+					    end = json_object_iter_end(value);
+
+		for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it))
+			show(process, answer, json_object_iter_peek_value(&it));
 	} else if (json_object_is_type(value, json_type_array)) {
 		for (size_t i = 0; i < json_object_array_length(value); i++)
 			show(process, answer, json_object_array_get_idx(value, i));
