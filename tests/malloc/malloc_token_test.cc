@@ -6,12 +6,20 @@
 #include "preloaded.h"
 
 #include <slab/pointer.h>
+#include <slab/token.h>
 
 extern "C" {
 #include "token_entries.h"
 void *__alloc_token_63_malloc(size_t size);
 void *__alloc_token_255__Znwm(size_t size);
+
+/* An allocation function of the program. As the compiler has it, the call within has no type. */
+static void *wrapped_alloc(size_t n, size_t size)
+{
+	return __alloc_token_malloc(n * size, 0);
+}
 void *__alloc_token_wrapped_alloc(size_t n, size_t size, uint64_t token);
+SLAB_TOKEN_WRAPPER(void *, wrapped_alloc, (size_t n, size_t size), (n, size))
 }
 
 namespace
