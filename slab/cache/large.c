@@ -251,7 +251,7 @@ static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
 	while (!slab && request->size < ADDRESSES && alloc_retry(&retry))
 		slab = attempt(request);
 	if (!slab)
-		limit_failed(NULL, request->size);
+		limit_failed(NULL, request->size > request->align ? request->size : request->align);
 	return slab;
 }
 
