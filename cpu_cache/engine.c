@@ -19,14 +19,13 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 const struct cpu_engine *cpu_engine = &cpu_engine_mutex;
 
-/* The stand-in for struct rseq: a thread on no CPU. The initial-exec model gives it the same
+/* The stand-in for what libslab reads and writes of struct rseq: a thread on no CPU. The initial-exec model gives it the same
  * offset in every thread. */
 static __thread struct {
 	uint32_t cpu_id_start;
 	int32_t cpu_id;
 	uint64_t rseq_cs;
-	uint64_t more[2];
-} no_rseq __attribute__((tls_model("initial-exec"), aligned(32))) = {0, -1, 0, {0, 0}};
+} no_rseq __attribute__((tls_model("initial-exec"))) = {0, -1, 0};
 
 static long stand_in_offset(void)
 {

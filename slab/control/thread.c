@@ -184,9 +184,11 @@ static void work_closed(void)
 
 static void *control_thread(void *unused)
 {
+	struct rcu_thread rcu = {0};
+
 	(void)unused;
 	pthread_setname_np(pthread_self(), "slab-control");
-	rcu_this_thread_is_ours();
+	rcu_this_thread_is_ours(&rcu);
 	retry_after(RETRY_US);
 	while (!atomic_load(&control_main_thread_gone) || !last_thread()) {
 		own_work_wait_while_exiting();

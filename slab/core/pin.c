@@ -11,11 +11,18 @@
  * takes back memory, and that calls a reclaim callback. Further pins work, but the thread does not
  * recognize them as its own.
  */
-#define PINS_KNOWN 8u
+#define PINS_KNOWN 4u
 
-static __thread struct slab_cache *mine[PINS_KNOWN];
+/* Short names of caches, 0: none. A plug-in with libslab.a gets little thread-local memory. Caches start at
+ * cache lines, and no two are 256 GiB apart. */
+static __thread uint32_t mine[PINS_KNOWN];
 
-static void remember(struct slab_cache *before, struct slab_cache *after)
+static uint32_t short_name(const struct slab_cache *cache)
+{
+	return (uint32_t)((uintptr_t)cache / CPU_CACHELINE);
+}
+
+static void remember(uint32_t before, uint32_t after)
 {
 	for (unsigned i = 0; i < PINS_KNOWN; i++) {
 		if (mine[i] == before) {
@@ -28,13 +35,13 @@ static void remember(struct slab_cache *before, struct slab_cache *after)
 void cache_pin(struct slab_cache *cache)
 {
 	__atomic_fetch_add(&cache->pins, 1, __ATOMIC_RELAXED);
-	remember(NULL, cache);
+	remember(0, short_name(cache));
 }
 
 /* The memory of a cache stays mapped, so a wake-up after its destruction does no harm. */
 void cache_unpin(struct slab_cache *cache)
 {
-	remember(cache, NULL);
+	remember(short_name(cache), 0);
 	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
 		syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
@@ -44,6 +51,6 @@ unsigned cache_pins_of_mine(const struct slab_cache *cache)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < PINS_KNOWN; i++)
-		n += mine[i] == cache;
+		n += mine[i] == short_name(cache);
 	return n;
 }

@@ -29,8 +29,17 @@ int rcu_drain(struct slab_cache *cache);
 /* Does anything wait for a grace period, in a CPU's array or in a phase? */
 bool rcu_has_waiting(const struct slab_cache *cache);
 
-/* A thread of libslab calls this when it starts. Such threads are registered with no flavour. */
-void rcu_this_thread_is_ours(void);
+/* The most flavours that a thread is registered with at a time: the callback of one cache may
+ * cause the callback of another. liburcu has four flavours. */
+#define RCU_KNOWN_MAX 4u
+struct rcu_thread {
+	const struct rcu_flavor_struct *known[RCU_KNOWN_MAX];
+	unsigned count;
+};
+
+/* A thread of libslab calls this when it starts, with {0}, which lives as long as the thread. Such
+ * threads are registered with no flavour. */
+void rcu_this_thread_is_ours(struct rcu_thread *thread);
 
 /* Wait until no object waits, but at most some milliseconds. Allocations that hit a limit call
  * this. */

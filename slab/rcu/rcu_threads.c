@@ -7,36 +7,32 @@
  */
 
 #include "core/cache.h"
+#include "rcu/free_rcu.h"
 #include "rcu/grace_period.h"
 
-/* The most flavours that a thread is registered with at a time: the callback of one cache may
- * cause the callback of another. liburcu has four flavours. */
-#define KNOWN_MAX 4u
+/* call_rcu() and callbacks of caches require a thread that is registered with the flavour. NULL: it is
+ * no thread of libslab. */
+static __thread struct rcu_thread *ours;
 
-/* call_rcu() and callbacks of caches require a thread that is registered with the flavour. */
-static __thread bool is_ours;
-static __thread const struct rcu_flavor_struct *known[KNOWN_MAX];
-static __thread unsigned known_count;
-
-void rcu_this_thread_is_ours(void)
+void rcu_this_thread_is_ours(struct rcu_thread *thread)
 {
-	is_ours = true;
+	ours = thread;
 }
 
 static bool is_known(const struct rcu_flavor_struct *flavor)
 {
-	for (unsigned i = 0; i < known_count; i++)
-		if (known[i] == flavor)
+	for (unsigned i = 0; i < ours->count; i++)
+		if (ours->known[i] == flavor)
 			return true;
 	return false;
 }
 
 const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor)
 {
-	if (!is_ours || is_known(flavor) || known_count == KNOWN_MAX)
+	if (!ours || is_known(flavor) || ours->count == RCU_KNOWN_MAX)
 		return NULL;
 	rcu_functions(flavor)->register_thread();
-	known[known_count++] = flavor;
+	ours->known[ours->count++] = flavor;
 	return flavor;
 }
 
@@ -50,5 +46,5 @@ void rcu_leave(const struct rcu_flavor_struct *entered)
 	if (!entered)
 		return;
 	rcu_functions(entered)->unregister_thread();
-	known_count--;
+	ours->count--;
 }

@@ -28,10 +28,10 @@
 
 /* Data of the calling thread. The initial-exec model never allocates. */
 static __thread struct {
-	uint32_t tid;   /* 0: not known yet */
-	uint32_t calls; /* calls of thread_name() */
+	uint32_t tid; /* 0: not known yet */
 	uint32_t name;
-	uint32_t unwinding;
+	uint16_t calls; /* calls of thread_name() */
+	bool unwinding;
 } self __attribute__((tls_model("initial-exec")));
 
 /* --- names of threads ------------------------------------------------------------ */

@@ -354,7 +354,9 @@ TEST(Release, DestructorsInOurThreadFindItRegistered)
 	for (void *object : objects)
 		slab_free(cache, object);
 	std::thread([&] {
-		rcu_this_thread_is_ours();
+		struct rcu_thread rcu = {};
+
+		rcu_this_thread_is_ours(&rcu);
 		slab_trim();
 		EXPECT_EQ(times_registered, 0);
 	}).join();

@@ -21,6 +21,9 @@ needed=$(readelf -dW "$slab" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' | grep -v
 for file in "$library" "$slab" "$archive"; do
 	check_thread_data "$file"
 done
+# A plug-in gets static thread-local data from a small reserve.
+bytes=$(readelf -lW "$slab" | awk '$1 == "TLS" { print $6 }')
+[ $((bytes)) -le 192 ] || fail "libslab needs $((bytes)) bytes of thread-local data"
 # Relative relocations of the archive's code fit into every kind of program.
 if readelf -rW "$archive" | grep -q R_X86_64_32S; then
 	fail "$archive is not position-independent"

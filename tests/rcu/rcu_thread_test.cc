@@ -87,7 +87,9 @@ TEST(Rcu, CallbacksInOurThreadFindItRegistered)
 		if (i % 8)
 			slab_free(cache, objects[i]);
 	std::thread([&] {
-		rcu_this_thread_is_ours();
+		struct rcu_thread rcu = {};
+
+		rcu_this_thread_is_ours(&rcu);
 		EXPECT_EQ(slab_cache_defrag(cache), 0);
 		slab_reclaim(SIZE_MAX);
 		EXPECT_TRUE(called);
@@ -111,7 +113,9 @@ TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
 	two.register_thread = [] { other++; };
 	two.unregister_thread = [] { other--; };
 	std::thread([] {
-		rcu_this_thread_is_ours();
+		struct rcu_thread rcu = {};
+
+		rcu_this_thread_is_ours(&rcu);
 
 		const auto *outer = rcu_enter_flavor(&one), *inner = rcu_enter_flavor(&two);
 
