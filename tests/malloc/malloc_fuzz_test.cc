@@ -138,16 +138,18 @@ private:
 
 	void allocate()
 	{
-		const std::size_t bytes = size(), align = std::size_t(8) << draw(11);
-		const std::size_t kind = draw(6);
+		const std::size_t align = std::size_t(8) << draw(11), kind = draw(6);
+		std::size_t bytes = size();
 		char *at;
 
+		if (kind == 0 || kind == 2)
+			bytes = (bytes / 8 + 1) * 8;
 		if (kind == 0)
-			at = static_cast<char *>(calloc(bytes / 8 + 1, 8));
+			at = static_cast<char *>(calloc(bytes / 8, 8));
 		else if (kind == 1)
 			at = allocate_aligned(align, bytes);
 		else if (kind == 2)
-			at = static_cast<char *>(reallocarray(nullptr, bytes / 4 + 1, 4));
+			at = static_cast<char *>(reallocarray(nullptr, bytes / 4, 4));
 		else
 			at = static_cast<char *>(malloc(bytes));
 		if (!at) {
