@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "memory/group.h"
 #include "pages/account.h"
+#include "pages/os.h"
 
 #define PAUSE_US UINT64_C(1000000)
 
@@ -18,7 +19,8 @@ static bool looking; /* atomic: a thread reads the files */
 static bool forgotten; /* atomic: the program has set a limit */
 
 /* Of the thread that set `looking`. */
-static struct group_room room;
+static void *mapped; /* the room, which few processes need */
+static struct group_room *room;
 static uint64_t looked; /* µs; 0: not yet */
 
 /* A file's limit; UINT64_MAX: it has none ("max"), or there is no such file. */
@@ -27,24 +29,24 @@ static uint64_t limit_in(const char *directory, const char *name)
 	char *end;
 	uint64_t bytes;
 
-	if (snprintf(room.group, sizeof(room.group), "%s/%s", directory, name) >=
-		    (int)sizeof(room.group) ||
-	    !group_read_path(&room, room.group))
+	if (snprintf(room->group, sizeof(room->group), "%s/%s", directory, name) >=
+		    (int)sizeof(room->group) ||
+	    !group_read_path(room, room->group))
 		return UINT64_MAX;
-	bytes = strtoull(room.text, &end, 10);
-	return end == room.text ? UINT64_MAX : bytes;
+	bytes = strtoull(room->text, &end, 10);
+	return end == room->text ? UINT64_MAX : bytes;
 }
 
-/* The least limit of the group in room.path and of those above it, which end with `root`. */
+/* The least limit of the group in room->path and of those above it, which end with `root`. */
 static uint64_t least_limit(const char *name)
 {
 	uint64_t least = UINT64_MAX;
 
-	while (*room.path) {
-		const uint64_t limit = limit_in(room.path, name);
+	while (*room->path) {
+		const uint64_t limit = limit_in(room->path, name);
 
 		least = limit < least ? limit : least;
-		*strrchr(room.path, '/') = '\0';
+		*strrchr(room->path, '/') = '\0';
 	}
 	return least;
 }
@@ -60,11 +62,14 @@ static uint64_t read_machine(void)
 {
 	uint64_t least = installed(), limit;
 
-	if (group_find(&room, room.path, sizeof(room.path)) && *room.path == '/') {
+	room = os_map_once(&mapped, sizeof(*room));
+	if (!room)
+		return least;
+	if (group_find(room, room->path, sizeof(room->path)) && *room->path == '/') {
 		limit = least_limit("memory.max");
 		least = limit < least ? limit : least;
 	}
-	if (group_find_v1(&room, room.path, sizeof(room.path)) && *room.path == '/') {
+	if (group_find_v1(room, room->path, sizeof(room->path)) && *room->path == '/') {
 		limit = least_limit("memory.limit_in_bytes");
 		least = limit < least ? limit : least;
 	}
