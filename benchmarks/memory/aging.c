@@ -217,6 +217,8 @@ static void silence(void)
 	for (chosen = 0; chosen < 2; chosen++) {
 		team_start(pass_on);
 		team_wait();
+		if (chosen == 0)
+			bench_hold("peak");
 	}
 }
 

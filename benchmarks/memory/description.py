@@ -203,6 +203,9 @@ def aging(contestant, case, what, run, start):
     process.expect("start")
     begin = process.seconds()
     process.go()
+    if what == "silence":
+        process.expect("peak")
+        process.go()
     process.expect("done")
     due = time.monotonic() + IDLE_S
     if "copied" in process.numbers:
