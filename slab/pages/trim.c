@@ -130,10 +130,21 @@ size_t segment_trim_piece(size_t bytes)
 	return piece.bytes;
 }
 
+/* Above the soft limit free memory does not wait for its decay time. */
+static bool is_above_soft_limit(void)
+{
+	const uint64_t limit = __atomic_load_n(&slab_pages.soft_limit, __ATOMIC_RELAXED),
+		       bytes = __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED);
+
+	return limit && account_used() + bytes > limit;
+}
+
 size_t segment_decay(uint32_t epoch)
 {
-	struct trim ripe = {
-		.epoch = epoch, .most = SIZE_MAX, .spare_huge = huge_is_system_always()};
+	struct trim ripe = {.all = is_above_soft_limit(),
+			    .epoch = epoch,
+			    .most = SIZE_MAX,
+			    .spare_huge = huge_is_system_always()};
 
 	huge_review();
 	trim_all(&ripe);

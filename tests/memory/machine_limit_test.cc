@@ -83,6 +83,16 @@ std::size_t forget(struct slab_cache *cache, void *arg)
 	return n;
 }
 
+/* Does a pass return units that were free for a moment? */
+bool trims_before_the_decay_time()
+{
+	void *block = slab_malloc(mib);
+
+	std::memset(block, 1, mib);
+	slab_mfree(block);
+	return segment_decay(decay_epoch() + 1) != 0;
+}
+
 TEST_F(Machine, SoftLimitActsBeforeAnythingFails)
 {
 	if (running_again()) {
@@ -108,6 +118,11 @@ TEST_F(Machine, SoftLimitActsBeforeAnythingFails)
 		EXPECT_EQ(told_limit, 16 * mib);
 		EXPECT_EQ(asked, 1u);
 		EXPECT_LT(growth_resident(), 16 * mib);
+		EXPECT_FALSE(trims_before_the_decay_time());
+		std::vector<void *> more = alloc_many(other, 10 * mib / 1000);
+
+		EXPECT_TRUE(trims_before_the_decay_time());
+		free_many(other, more);
 		free_many(other, objs);
 		EXPECT_EQ(slab_cache_destroy(cached), 0);
 		_exit(HasFailure());
