@@ -25,6 +25,7 @@
  * next one goes on there. */
 #define CLOSED_MAX 8u
 #define PARTS_MAX 8u
+#define PARTS_UP_TO 1024u /* caches */
 
 /* The part of the bytes in use that free units may have at a new peak. */
 #define LEFT_PART 16u
@@ -160,9 +161,13 @@ static unsigned review_some(void)
 	return n;
 }
 
+/* Each part looks at all caches before those that it closes. */
 static void review(void)
 {
-	for (unsigned part = 0; part < PARTS_MAX && review_some() == CLOSED_MAX; part++)
+	const unsigned caches = __atomic_load_n(&registry_count, __ATOMIC_RELAXED),
+		       parts = caches <= PARTS_UP_TO ? PARTS_MAX : 1;
+
+	for (unsigned part = 0; part < parts && review_some() == CLOSED_MAX; part++)
 		;
 }
 
