@@ -112,7 +112,8 @@ static void murmur(unsigned self)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 
-	for (unsigned i = 0; self == 0; i++) {
+	(void)self; /* there is one */
+	for (;;) {
 		void *block[64];
 
 		for (unsigned b = 0; b < 64; b++)
@@ -235,7 +236,7 @@ static const struct aging {
 bool aging_run(const char *what)
 {
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (strcmp(what, all[i].name))
+		if (strcmp(what, all[i].name) != 0)
 			continue;
 		all[i].run();
 		bench_hold("done");

@@ -189,13 +189,14 @@ static void set_peak(uint64_t peak)
 /* What the last allocation got may not have been touched yet. */
 static void stay_below_peak(void)
 {
-	uint64_t more, bytes = needless();
+	const uint64_t peak = __atomic_load_n(&growth_peak, __ATOMIC_RELAXED),
+		       resident = growth_resident();
+	uint64_t bytes = needless();
 
-	if (growth_resident() <= growth_peak)
+	if (resident <= peak)
 		return;
-	more = growth_resident() - growth_peak;
-	bytes = bytes < more ? bytes : more;
-	if (bytes && growth_peak)
+	bytes = bytes < resident - peak ? bytes : resident - peak;
+	if (bytes && peak)
 		segment_trim_piece(bytes);
 	set_peak(growth_resident());
 }
