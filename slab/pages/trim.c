@@ -58,7 +58,9 @@ static bool is_ripe(const struct trim *trim, const struct segment *segment, unsi
 static unsigned take_runs(const struct trim *trim, struct segment *segment, unsigned *unit,
 			  struct units runs[TRIM_RUNS])
 {
-	size_t left = (trim->most - trim->bytes) / UNIT_BYTES + 1;
+	/* A page may have several units. */
+	const size_t page = os_pages(UNIT_BYTES);
+	size_t left = ((trim->most - trim->bytes) / page + 1) * (page / UNIT_BYTES);
 	unsigned u = *unit, n = 0;
 
 	while (u < SEGMENT_UNITS && n < TRIM_RUNS && left) {
