@@ -90,21 +90,29 @@ extern void *own_object_aligned(size_t size, size_t align)
 extern void *own_array_aligned(size_t size, size_t align)
 	__attribute__((alias("_ZnamSt11align_val_t"), visibility("hidden")));
 
-static FAILURE void *new_failed(size_t size, const void *caller)
+/* The operator of the C++ library calls malloc(). */
+static FAILURE void *new_failed(enum slab_pair pair, size_t size, const void *caller)
 {
-	return need_operator("_Znwm", caller).plain(size);
+	void *ptr = need_operator("_Znwm", caller).plain(size);
+
+	slab_set_pair(ptr, pair);
+	return ptr;
 }
 
-static FAILURE void *new_aligned_failed(size_t size, size_t align, const void *caller)
+static FAILURE void *new_aligned_failed(enum slab_pair pair, size_t size, size_t align,
+					const void *caller)
 {
-	return need_operator("_ZnwmSt11align_val_t", caller).aligned(size, align);
+	void *ptr = need_operator("_ZnwmSt11align_val_t", caller).aligned(size, align);
+
+	slab_set_pair(ptr, pair);
+	return ptr;
 }
 
 static inline void *new_pair(enum slab_pair pair, size_t size, const void *caller)
 {
 	void *ptr = slab_new_from(pair, 0, size, caller);
 
-	return LIKELY(ptr) ? ptr : new_failed(size, caller);
+	return LIKELY(ptr) ? ptr : new_failed(pair, size, caller);
 }
 
 static inline void *new_pair_aligned(enum slab_pair pair, size_t size, size_t align,
@@ -112,7 +120,7 @@ static inline void *new_pair_aligned(enum slab_pair pair, size_t size, size_t al
 {
 	void *ptr = slab_new_from(pair, align, size, caller);
 
-	return LIKELY(ptr) ? ptr : new_aligned_failed(size, align, caller);
+	return LIKELY(ptr) ? ptr : new_aligned_failed(pair, size, align, caller);
 }
 
 void *new_object(size_t size)

@@ -97,7 +97,7 @@ enum slab_pair {
 #define SLAB_ANY_SIZE ((size_t)-1)
 
 /*
- * slab_new_from, slab_delete: for the operators of C++, slab_malloc_from(), or slab_memalign_from()
+ * slab_new_from, slab_delete, slab_set_pair: for the operators of C++, slab_malloc_from(), or slab_memalign_from()
  * if `align` is not 0, and slab_mfree().
  *
  * @pair  which operators call. With debug flag U libslab reports memory that functions of another
@@ -107,10 +107,14 @@ enum slab_pair {
  *        SLAB_HARDEN slab_delete() reports another size, with SLAB_HARDEN only one of another cache
  *
  * libslab frees the memory in any case.
+ *
+ * slab_set_pair: memory of slab_malloc() or slab_memalign() was allocated for this pair, as by an
+ * operator new of a C++ library, which calls malloc().
  */
 SLAB_API void *slab_new_from(enum slab_pair pair, size_t align, size_t size, const void *caller)
 	SLAB_ATTR_(warn_unused_result);
 SLAB_API_SITE void slab_delete(void *ptr, enum slab_pair pair, size_t align, size_t size);
+SLAB_API_SITE void slab_set_pair(void *ptr, enum slab_pair pair);
 
 /*
  * slab_replace_malloc: declare that malloc() of this process is built on these functions, for a

@@ -249,6 +249,15 @@ void slab_delete(void *ptr, enum slab_pair pair, size_t align, size_t size)
 		free_as(ptr, pair, align, size, __builtin_return_address(0));
 }
 
+void slab_set_pair(void *ptr, enum slab_pair pair)
+{
+	struct slab_cache *cache;
+	const struct slab *slab = ptr ? size_slab(ptr, &cache, __builtin_return_address(0)) : NULL;
+
+	if (slab && slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		debug_set_pair(slab, ptr, pair);
+}
+
 void slab_mfree(void *ptr)
 {
 	if (ptr)

@@ -178,6 +178,8 @@ struct debug_end {
 void debug_check_end(struct slab_cache *cache, const struct slab *slab, void *obj,
 		     const struct debug_end *end);
 void debug_check_end_of_large(const struct slab *slab, void *obj, const struct debug_end *end);
+/* Whatever allocated the object, it counts as of this enum slab_pair. */
+void debug_set_pair(const struct slab *slab, const void *obj, unsigned pair);
 
 /* Report a size that another cache serves; objects of this one are requested with `least` bytes or
  * more. */

@@ -16,7 +16,7 @@
 __thread uint8_t debug_pair __attribute__((tls_model("initial-exec")));
 
 /* The record of the object that starts at obj, or NULL. */
-static const struct debug_object *record_of(const struct slab *slab, const void *obj)
+static struct debug_object *record_of(const struct slab *slab, const void *obj)
 {
 	unsigned index;
 	size_t into;
@@ -24,6 +24,14 @@ static const struct debug_object *record_of(const struct slab *slab, const void 
 	return slab->debug && debug_find_object(slab, obj, &index, &into) && !into
 		       ? debug_record(slab, index)
 		       : NULL;
+}
+
+void debug_set_pair(const struct slab *slab, const void *obj, unsigned pair)
+{
+	struct debug_object *record = record_of(slab, obj);
+
+	if (record)
+		record->pair = (uint8_t)pair;
 }
 
 static const char *const allocates[] = {"malloc()", "new", "new[]"};

@@ -123,4 +123,17 @@ TEST_F(Pairs, WhatIsRightIsNotReported)
 	expect("", "");
 }
 
+/* The second attempt is malloc() of the C++ library's operator. */
+TEST_F(Pairs, NewThatFailsAtFirstIsNew)
+{
+	for (const char *spec : {"interval=1,times=1", "interval=1,times=2"}) {
+		slab_set_fail(spec);
+		::operator delete(::operator new(right_, std::nothrow));
+		slab_set_fail(spec);
+		::operator delete[](::operator new[](right_, std::nothrow));
+		slab_set_fail(nullptr);
+		expect("", "");
+	}
+}
+
 } /* namespace */
