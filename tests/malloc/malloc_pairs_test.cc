@@ -126,10 +126,10 @@ TEST_F(Pairs, WhatIsRightIsNotReported)
 /* The second attempt is malloc() of the C++ library's operator. */
 TEST_F(Pairs, NewThatFailsAtFirstIsNew)
 {
-	for (const char *spec : {"interval=1,times=1", "interval=1,times=2"}) {
-		slab_set_fail(spec);
+	for (const char *spec : {"times=1,cache=size-*", "times=2,cache=size-*"}) {
+		ASSERT_EQ(slab_set_fail(spec), 0);
 		::operator delete(::operator new(right_, std::nothrow));
-		slab_set_fail(spec);
+		ASSERT_EQ(slab_set_fail(spec), 0);
 		::operator delete[](::operator new[](right_, std::nothrow));
 		slab_set_fail(nullptr);
 		expect("", "");
