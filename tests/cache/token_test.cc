@@ -157,6 +157,22 @@ TEST(TokenTest, MemoryIsAligned)
 
 /* --- realloc ------------------------------------------------------------------------------- */
 
+TEST(TokenTest, AlignmentsThatACacheDoesNotHaveAreOrdinary)
+{
+	const std::uint64_t token = new_token(), with_zones = new_token();
+	void *odd = allocate(200, token), *large = allocate(8192, with_zones);
+
+	EXPECT_EQ(slab_cache_debug(slab_cache_of(large), SLAB_RED_ZONE), 0);
+	for (void *ptr : {slab_token_memalign(64, 192, token, nullptr),
+			  slab_token_memalign(8192, 8192, with_zones, nullptr)}) {
+		EXPECT_TRUE(aligned(ptr, 64));
+		EXPECT_NE(cache_name(ptr), hash_name(token));
+		slab_mfree(ptr);
+	}
+	slab_mfree(odd);
+	slab_mfree(large);
+}
+
 TEST(TokenTest, ReallocKeepsTheType)
 {
 	const std::uint64_t token = new_token();
