@@ -91,7 +91,7 @@ static struct frame *slab_make(struct queued_cache *cache)
 	}
 	colour = __atomic_fetch_add(&cache->colour_next, 1, __ATOMIC_RELAXED) % cache->colours;
 	slab->owner = cache;
-	slab->first = frame_start(slab) + colour * CACHE_LINE;
+	slab->first = frame_start(slab) + (size_t)colour * CACHE_LINE;
 	slab->in_use = 0;
 	for (unsigned i = 0; i < cache->objects; i++)
 		slab->index[i] = (uint16_t)i;

@@ -48,7 +48,7 @@ static struct slab_cache *no_cache(void)
 
 /* Older C libraries have it in a library of its own. A program that has not loaded that one unloads
  * none. */
-extern __typeof(dlsym) dlsym __attribute__((weak));
+#pragma weak dlsym
 
 typedef void *open_function(const char *file, int mode);
 

@@ -47,7 +47,7 @@ static struct named_space *make(const struct space_key *key)
 	named->object_size = key->object_size;
 	named->align = key->align;
 	named->has_rcu = key->has_rcu;
-	strcpy(named->name, key->name);
+	memcpy(named->name, key->name, strlen(key->name) + 1);
 	return named;
 }
 

@@ -61,9 +61,10 @@ static bool table_has(void *const *table, size_t table_bytes, const char *start,
 
 static bool tables_have(const char *start, size_t bytes)
 {
-	bool found = table_has(&track_names, TRACK_NAMES * 2 * sizeof(uint64_t), start, bytes) ||
-		     table_has((void *const *)&heap_profile.sites,
-			       PROFILE_SITES_MAX * sizeof(struct profile_site), start, bytes);
+	bool found =
+		table_has(&track_names, (size_t)TRACK_NAMES * 2 * sizeof(uint64_t), start, bytes) ||
+		table_has((void *const *)&heap_profile.sites,
+			  PROFILE_SITES_MAX * sizeof(struct profile_site), start, bytes);
 
 	for (unsigned i = 0; i < SEGMENT_FAR_TABLES && !found; i++)
 		found = table_has(&segment_far_marks[i], SEGMENT_MARKS, start, bytes);

@@ -16,7 +16,8 @@ size_t cache_shards_offset(void)
 
 size_t cache_bytes(void)
 {
-	return cache_shards_offset() + topology_nodes() * shards_per_node * sizeof(struct shard);
+	return cache_shards_offset() +
+	       (size_t)topology_nodes() * shards_per_node * sizeof(struct shard);
 }
 
 struct shard *shards_end(const struct slab_cache *cache)

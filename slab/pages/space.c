@@ -35,7 +35,8 @@ struct slab *space_take_vacant(const struct slab_needs *needs)
 {
 	struct slab **at = find(needs), *slab = *at;
 
-	*at = slab->next;
+	if (slab)
+		*at = slab->next;
 	return slab;
 }
 

@@ -417,7 +417,7 @@ static void describe(const void *frame, char *text)
 	struct object object;
 
 	if (!frame) {
-		strcpy(text, "...");
+		memcpy(text, "...", sizeof("..."));
 		return;
 	}
 	if (find_object(frame, &object)) {
