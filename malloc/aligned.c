@@ -9,10 +9,7 @@
 
 #include <slab/malloc.h>
 
-static bool is_power_of_two(size_t n)
-{
-	return n && !(n & (n - 1));
-}
+#include "family.h"
 
 static size_t page_size(void)
 {

@@ -13,6 +13,11 @@ void cfree(void *ptr);
 void free_sized(void *ptr, size_t size);
 void free_aligned_sized(void *ptr, size_t align, size_t size);
 
+static inline bool is_power_of_two(size_t n)
+{
+	return n && !(n & (n - 1));
+}
+
 /* A function of C++ under its own name. */
 #define CXX_NAME(name) __asm__(name)
 

@@ -44,11 +44,6 @@ void *__alloc_token_aligned_alloc(size_t align, size_t size, uint64_t token)
 	return slab_token_memalign(align, size, token, CALLER);
 }
 
-static bool is_power_of_two(size_t n)
-{
-	return n && !(n & (n - 1));
-}
-
 void *__alloc_token_memalign(size_t align, size_t size, uint64_t token)
 {
 	return is_power_of_two(align) ? slab_token_memalign(align, size, token, CALLER)

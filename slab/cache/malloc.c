@@ -187,7 +187,7 @@ static bool is_served_by(const struct slab_cache *cache, const struct debug_end 
 	       class_size(aligned_class(end->align, end->size)) == cache->object_size;
 }
 
-/* Check what a free names, where somebody wants to know. */
+/* Check what a free names, if debug flags or hardening ask for it. */
 static void check_end(struct slab_cache *cache, const struct slab *slab, void *ptr,
 		      struct debug_end *end)
 {
@@ -353,7 +353,7 @@ static void *realloc_for(void *ptr, size_t size, uint64_t token, const void *cal
 	void *resized;
 
 	if (!ptr)
-		return token ? malloc_as(token, size, caller) : malloc_for(size, caller);
+		return malloc_as(token, size, caller);
 	if (!size) {
 		free_for(ptr, caller);
 		return NULL;

@@ -8,8 +8,7 @@
 #include <stddef.h>
 
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
-#define CLASSES 72u
-#define CLASS_MAX ((size_t)32768) /* the size of the last one */
+#define CLASSES 72u /* up to SLAB_MALLOC_MAX_CACHED */
 
 /* The class of a size, from 1 on. */
 static inline unsigned class_of(size_t size)

@@ -251,7 +251,7 @@ struct slab_cache *token_cache_get(uint64_t token, size_t size)
 {
 	struct slab_cache *cache;
 
-	if (!token || !size || size > CLASS_MAX)
+	if (!token || !size || size > SLAB_MALLOC_MAX_CACHED)
 		return NULL;
 	cache = token_cache_find(token, size);
 	return cache ? cache : get_slow(token, size);

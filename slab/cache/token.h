@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <slab/malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,7 +68,7 @@ static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
 		return NULL;
 	if (SLAB_LIKELY(__atomic_load_n(&entry->size, __ATOMIC_RELAXED) == size))
 		return __atomic_load_n(&entry->cache, __ATOMIC_ACQUIRE);
-	if (SLAB_UNLIKELY(size > CLASS_MAX))
+	if (SLAB_UNLIKELY(size > SLAB_MALLOC_MAX_CACHED))
 		return NULL;
 	return __atomic_load_n(&entry->type->class_cache[class_of(size)], __ATOMIC_ACQUIRE);
 }

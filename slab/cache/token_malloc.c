@@ -44,7 +44,7 @@ void *slab_token_calloc(size_t n, size_t size, uint64_t token, const void *calle
 	size_t bytes;
 	void *ptr;
 
-	if (__builtin_mul_overflow(n, size, &bytes) || bytes > CLASS_MAX)
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SLAB_MALLOC_MAX_CACHED)
 		return slab_calloc(n, size);
 	ptr = malloc_for(bytes, token, caller);
 	return ptr ? memset(ptr, 0, bytes) : NULL;
@@ -56,7 +56,8 @@ void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void 
 	struct slab_cache *cache;
 	void *ptr;
 
-	if (!align || align & (align - 1) || align > CLASS_MAX || size > CLASS_MAX)
+	if (!align || align & (align - 1) || align > SLAB_MALLOC_MAX_CACHED ||
+	    size > SLAB_MALLOC_MAX_CACHED)
 		return slab_memalign_from(align, size, caller);
 	if (align <= 16)
 		return malloc_for(size, token, caller);

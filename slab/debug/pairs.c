@@ -76,19 +76,16 @@ void debug_report_size_of_class(struct slab_cache *cache, const struct slab *sla
 }
 
 static void check_size(struct slab_cache *cache, const struct slab *slab, void *obj,
-		       const struct debug_end *end)
+		       size_t requested, const struct debug_end *end)
 {
-	const size_t requested = record_of(slab, obj)->requested;
-
 	/* The program may have asked for the usable size, and pass that. */
 	if (end->size < requested || end->size > debug_usable_size(slab, obj))
 		report_size(cache, slab, obj, end->size, requested, end->caller);
 }
 
-static void check_pair(struct slab_cache *cache, const struct slab *slab, void *obj,
+static void check_pair(struct slab_cache *cache, const struct slab *slab, void *obj, uint8_t pair,
 		       const struct debug_end *end)
 {
-	const uint8_t pair = record_of(slab, obj)->pair;
 	struct bug_info bug;
 
 	if (pair == end->pair)
@@ -111,9 +108,9 @@ void debug_check_end(struct slab_cache *cache, const struct slab *slab, void *ob
 	if (!record || record->state != OBJECT_ALLOCATED)
 		return;
 	if (names_size(end) && cache_debug_flags(cache) & SLAB_CONSISTENCY_CHECKS)
-		check_size(cache, slab, obj, end);
+		check_size(cache, slab, obj, record->requested, end);
 	if (slab->debug->debug_flags & SLAB_STORE_USER && !debug_is_profiled(slab))
-		check_pair(cache, slab, obj, end);
+		check_pair(cache, slab, obj, record->pair, end);
 }
 
 void debug_check_end_of_large(const struct slab *slab, void *obj, const struct debug_end *end)
