@@ -29,7 +29,7 @@
 
 /* The part of the bytes in use that free units may have at a new peak. */
 #define LEFT_PART 16u
-/* What CPUs hold of a cache is much from so many bytes and from this part of the process's on. */
+/* CPUs hold much of a cache if it is MUCH_LEAST bytes or more, and 1/MUCH_PART of the process's. */
 #define MUCH_LEAST ((uint64_t)64 << 10)
 #define MUCH_PART 1024u
 
@@ -190,7 +190,7 @@ static void set_peak(uint64_t peak)
 static void stay_below_peak(void)
 {
 	const uint64_t peak = __atomic_load_n(&growth_peak, __ATOMIC_RELAXED),
-		       resident = growth_resident();
+		       resident = account_resident();
 	uint64_t bytes = needless();
 
 	if (resident <= peak)
@@ -198,7 +198,7 @@ static void stay_below_peak(void)
 	bytes = bytes < resident - peak ? bytes : resident - peak;
 	if (bytes && peak)
 		segment_trim_piece(bytes);
-	set_peak(growth_resident());
+	set_peak(account_resident());
 }
 
 static bool begin(void)
@@ -233,7 +233,7 @@ void growth_after_decay(void)
 
 	if (from < __atomic_load_n(&growth_from, __ATOMIC_RELAXED))
 		__atomic_store_n(&growth_from, from, __ATOMIC_RELAXED);
-	set_peak(growth_resident());
+	set_peak(account_resident());
 }
 
 void growth_after_fork_child(void)

@@ -9,7 +9,7 @@
  * program allocates other sizes than before.
  *
  * Free units may not fit a slab that is needed. Before the process gets a new peak of what it holds, a
- * review therefore returns so many of them to the operating system.
+ * review therefore returns the bytes beyond the old peak to the operating system.
  */
 #pragma once
 
@@ -20,16 +20,10 @@
 
 /* The bytes of slabs and large allocations from which on a review is due. */
 extern uint64_t growth_from;
-/* The most bytes of growth_resident() that a review has seen since the last decay pass. Atomic. */
+/* The most bytes of account_resident() that a review has seen since the last decay pass. Atomic. */
 extern uint64_t growth_peak;
-/* The bytes of growth_resident() from which on a review is due. Atomic. */
+/* The bytes of account_resident() from which on a review is due. Atomic. */
 extern uint64_t growth_peak_from;
-
-/* Bytes of slabs, large allocations and free units: what the process holds, but for tables. */
-static inline uint64_t growth_resident(void)
-{
-	return account_used() + __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED);
-}
 
 void growth_review(void);
 
@@ -40,7 +34,7 @@ static inline void growth_check(void)
 
 	if (SLAB_UNLIKELY(account_used() + reaped >=
 			  __atomic_load_n(&growth_from, __ATOMIC_RELAXED)) ||
-	    SLAB_UNLIKELY(growth_resident() >=
+	    SLAB_UNLIKELY(account_resident() >=
 			  __atomic_load_n(&growth_peak_from, __ATOMIC_RELAXED)))
 		growth_review();
 }

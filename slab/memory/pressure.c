@@ -14,7 +14,6 @@
 #include "base/maintenance.h"
 #include "memory/group.h"
 #include "pages/account.h"
-#include "sys_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +35,6 @@
 #define START_MS 100
 #define POLL_MS (WINDOW_US / 1000)
 #define PART 16u /* the smallest reclaim goal: this fraction of the bytes in use */
-#define TEXT_MAX GROUP_TEXT_MAX
 
 enum { MACHINE, GROUP, EVENTS }; /* PSI of the machine, PSI of the group, memory.events */
 
@@ -76,11 +74,6 @@ static void end_looking(void)
 }
 
 /* --- files -------------------------------------------------------------------------- */
-
-static bool read_text(const char *path, char text[TEXT_MAX])
-{
-	return sys_file_read(path, text, TEXT_MAX) > 0;
-}
 
 static bool group_path(const char *name, char path[PATH_MAX])
 {
@@ -124,7 +117,7 @@ static bool events_show_pressure(void)
 	uint64_t high = 0, max = 0, events;
 	bool shows;
 
-	if (!group_path("memory.events", room.path) || !read_text(room.path, room.text) ||
+	if (!group_path("memory.events", room.path) || !group_read_path(&room, room.path) ||
 	    !number_of(room.text, "high", &high) || !number_of(room.text, "max", &max))
 		return false;
 	events = high + max;
@@ -142,7 +135,7 @@ static bool psi_shows_pressure(unsigned which)
 	uint64_t percent, total;
 	bool shows;
 
-	if (!psi_path(which, room.path) || !read_text(room.path, room.text) ||
+	if (!psi_path(which, room.path) || !group_read_path(&room, room.path) ||
 	    strncmp(room.text, "some ", 5) != 0 || !number_of(room.text, "avg10", &percent) ||
 	    !number_of(room.text, "total", &total))
 		return false;
@@ -162,11 +155,11 @@ static size_t excess(void)
 {
 	uint64_t high, current;
 
-	if (!group_path("memory.high", room.path) || !read_text(room.path, room.text) ||
+	if (!group_path("memory.high", room.path) || !group_read_path(&room, room.path) ||
 	    *room.text < '0' || *room.text > '9') /* "max" */
 		return 0;
 	high = strtoull(room.text, NULL, 10);
-	if (!group_path("memory.current", room.path) || !read_text(room.path, room.text))
+	if (!group_path("memory.current", room.path) || !group_read_path(&room, room.path))
 		return 0;
 	current = strtoull(room.text, NULL, 10);
 	return current > high ? current - high : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The soft limit (SLAB_SOFT_LIMIT): from so many bytes on libslab acts before anything fails. It tells
+ * The soft limit (SLAB_SOFT_LIMIT): above it libslab acts before anything fails. It tells
  * the limit handler, returns free memory at once, and calls reclaim functions, each time that the
  * process has grown by a step.
  */

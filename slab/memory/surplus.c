@@ -9,7 +9,7 @@
 #include "memory/growth.h"
 #include "pages/free_slabs.h"
 
-/* The process may keep 1/SHARE of its peak, and so many bytes. */
+/* The process may keep 1/SHARE of its peak, or LEAST if that is more. */
 #define SHARE 16u
 #define LEAST ((uint64_t)1 << 20)
 #define PIECE ((size_t)4 << 20)
@@ -38,9 +38,8 @@ static uint64_t share(void)
 {
 	const uint64_t part = load(&growth_peak) / SHARE, soft = load(&slab_pages.soft_limit);
 
-	if (soft && growth_resident() > soft)
+	if (soft && account_resident() > soft)
 		return 0;
-
 	return part > LEAST ? part : LEAST;
 }
 
@@ -61,7 +60,7 @@ bool surplus_is_due(uint64_t now)
 static bool has_grown_again(uint64_t now)
 {
 	return returned_at && now - returned_at < decay_us() &&
-	       growth_resident() > resident_then + share();
+	       account_resident() > resident_then + share();
 }
 
 /* A destructor may wait for a lock that the application holds while it frees. */
@@ -114,7 +113,7 @@ void surplus_return(uint64_t now)
 	else
 		return_piece();
 	returned_at = now;
-	resident_then = growth_resident();
+	resident_then = account_resident();
 	__atomic_store_n(&returning, false, __ATOMIC_RELEASE);
 }
 

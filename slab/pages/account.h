@@ -70,6 +70,11 @@ static inline uint64_t account_used(void)
 {
 	return __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
 }
+/* With free units: what the process holds, but for tables. */
+static inline uint64_t account_resident(void)
+{
+	return account_used() + __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED);
+}
 /* Release the bytes of a slab that was returned. */
 void account_release(struct account *cache, size_t bytes);
 /* Release the bytes of memory that the page layer could not provide, and set ENOMEM. */

@@ -26,7 +26,7 @@ struct trim {
 	bool all; /* else only units that are ripe in `epoch` (idle.h) */
 	bool spare_huge;
 	uint32_t epoch;
-	size_t bytes, most; /* so many are enough */
+	size_t bytes, most; /* returned; enough */
 };
 
 /* Are most units around this one, in a huge page, in use? */
@@ -135,10 +135,9 @@ size_t segment_trim_piece(size_t bytes)
 /* Above the soft limit free memory does not wait for its decay time. */
 static bool is_above_soft_limit(void)
 {
-	const uint64_t limit = __atomic_load_n(&slab_pages.soft_limit, __ATOMIC_RELAXED),
-		       bytes = __atomic_load_n(&slab_pages.free_slab_bytes, __ATOMIC_RELAXED);
+	const uint64_t limit = __atomic_load_n(&slab_pages.soft_limit, __ATOMIC_RELAXED);
 
-	return limit && account_used() + bytes > limit;
+	return limit && account_resident() > limit;
 }
 
 size_t segment_decay(uint32_t epoch)

@@ -136,13 +136,13 @@ TEST(GrowthPeak, FreeUnitsThatDoNotFitAreReturnedFirst)
 	for (std::size_t i = 0; i < blocks; i++)
 		held.push_back(static_cast<char *>(slab_malloc(size)));
 	growth_review();
-	const std::uint64_t peak = growth_resident();
+	const std::uint64_t peak = account_resident();
 
 	for (std::size_t i = 0; i < blocks; i += 2)
 		slab_mfree(std::exchange(held[i], nullptr));
 	for (std::size_t i = 0; i < blocks / 4; i++)
 		held.push_back(static_cast<char *>(slab_malloc(2 * size)));
-	EXPECT_LE(growth_resident(), peak + peak / 8);
+	EXPECT_LE(account_resident(), peak + peak / 8);
 	for (char *block : held)
 		slab_mfree(block);
 }

@@ -117,7 +117,7 @@ TEST_F(Machine, SoftLimitActsBeforeAnythingFails)
 		EXPECT_EQ(told, 1u);
 		EXPECT_EQ(told_limit, 16 * mib);
 		EXPECT_EQ(asked, 1u);
-		EXPECT_LT(growth_resident(), 16 * mib);
+		EXPECT_LT(account_resident(), 16 * mib);
 		EXPECT_FALSE(trims_before_the_decay_time());
 		std::vector<void *> more = alloc_many(other, 10 * mib / 1000);
 

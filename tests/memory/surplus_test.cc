@@ -54,7 +54,7 @@ TEST_F(Surplus, StaysBelowAShareOfThePeak)
 	EXPECT_GT(free_bytes(), peak / 2);
 	EXPECT_GT(return_all(), 1u);
 	EXPECT_LE(free_bytes(), share + mib);
-	EXPECT_LE(growth_resident(), peak * 15 / 100);
+	EXPECT_LE(account_resident(), peak * 15 / 100);
 }
 
 TEST_F(Surplus, GoesInPieces)
