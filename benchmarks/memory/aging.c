@@ -7,7 +7,7 @@
  *   holes     100 MiB, of which one block in sixteen survives; then small allocations go on
  *   snapshot  100 MiB, and a child of fork() that frees all of it
  *   phases    4 threads fill and empty queues of 68 MB together; the sizes change with each phase
- *   silence   a thread fills a queue of 100 MiB, another one frees it; then nobody does anything
+ *   silence   a thread fills a queue of 100 MiB, another one frees it; then the process is idle
  */
 #include <string.h>
 #include <sys/resource.h>
@@ -124,7 +124,7 @@ static void murmur(unsigned self)
 	}
 }
 
-/* The survivors stay where they are, and nobody asks for them again. */
+/* The survivors stay where they are, and are not used again. */
 static void keep_some(struct queue *queue)
 {
 	for (unsigned b = 0; queue->first; b++)

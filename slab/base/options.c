@@ -360,7 +360,7 @@ static const struct {
 	 parse_limit,
 	 FORM_BYTES},
 	{{"SLAB_SOFT_LIMIT", LIMIT_ACCEPTED, "0",
-	  "from so many of these bytes on return free memory at once and call reclaim functions"},
+	  "above this many bytes, return free memory at once and call reclaim functions"},
 	 parse_soft_limit,
 	 FORM_BYTES},
 	{{"SLAB_TOOLS", "auto, off", "auto",

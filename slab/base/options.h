@@ -59,7 +59,7 @@ struct slab_options {
 	unsigned tools;      /* report objects to valgrind and AddressSanitizer */
 	unsigned symbols;    /* pass reports through slab-symbolize (report/filter.c) */
 	size_t limit;        /* most bytes of slabs and large allocations; 0: no limit */
-	size_t soft_limit;   /* from so many of them on libslab acts; 0: no limit */
+	size_t soft_limit;   /* libslab acts above it; 0: no limit */
 	unsigned limit_percent, soft_percent; /* of what the process may have; 0: see above */
 	size_t profile;      /* mean bytes between two samples of the heap profile; 0: off */
 	struct slab_fail fail;

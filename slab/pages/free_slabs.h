@@ -36,7 +36,7 @@ void slab_populate(struct slab *slab, size_t bytes);
 
 /* Return the memory of all free units to the OS. Returns the number of bytes. */
 size_t segment_trim(void);
-/* The same until about so many bytes are returned, but nothing where it would break huge pages up. */
+/* The same until about `bytes` are returned, but nothing where it would break huge pages up. */
 size_t segment_trim_piece(size_t bytes);
 /* segment_trim() for units that are ripe in this epoch (idle.h), neighbours by one system call
  * each, never under the lock. Returns the number of bytes. */

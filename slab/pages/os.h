@@ -25,7 +25,7 @@ bool os_map_at(void *start, size_t bytes);
  * no memory. */
 void *os_map_once(void **at, size_t bytes);
 void os_unmap(void *start, size_t bytes);
-/* Would the system map so many bytes now? */
+/* Would the system map this number of bytes now? */
 bool os_may_map(size_t bytes);
 /* Change the length of a mapping without moving it. */
 bool os_resize(void *start, size_t bytes, size_t to);

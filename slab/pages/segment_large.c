@@ -98,7 +98,7 @@ static char *reserve_second_aligned(size_t mapped, size_t align)
 	return range + before;
 }
 
-/* A range of so many bytes is costly to reserve only to learn that the system refuses the memory. */
+/* A range of this size is costly to reserve only to learn that the system refuses the memory. */
 #define ASK_FROM ((size_t)1 << 30)
 
 static bool is_refused(size_t mapped)
