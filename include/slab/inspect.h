@@ -53,7 +53,7 @@ struct slab_reader {
 			        file: ages are then relative to the last recorded operation */
 };
 
-/* A JSON document (docs/answers.md). */
+/* A JSON document (docs/schema). */
 struct slab_answer {
 	char *text; /* length bytes, ending in a newline, and a zero byte after them */
 	size_t length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to the requests of the control protocol that only read (docs/answers.md): ping, stats, slabs
+ * Answers to the requests of the control protocol that only read (docs/schema): ping, stats, slabs
  * and traces; the others are in files of their own. The process is inspected through a reader, so it may be this one,
  * another one, or a core file.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers to the requests that only read a process, as JSON (docs/answers.md). */
+/* Answers to the requests that only read a process, as JSON (docs/schema). */
 #pragma once
 
 #include <slab/inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The statistics of one cache as JSON, with the member names of docs/answers.md. */
+/* The statistics of one cache as JSON, with the member names of docs/schema. */
 #include <errno.h>
 
 #include <slab/debug.h>

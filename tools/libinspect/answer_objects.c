@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers about objects and memory: "objects", "regions" and "validate" (docs/answers.md). */
+/* Answers about objects and memory: "objects", "regions" and "validate" (docs/schema). */
 #include <errno.h>
 
 #include "objects.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks in answers, and the answer to "profile" (docs/answers.md). */
+/* Stacks in answers, and the answer to "profile" (docs/schema). */
 #include <slab/debug.h>
 
 #include "process.h"

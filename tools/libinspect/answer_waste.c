@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answer to "waste": who keeps the memory of slabs that holds no object (docs/answers.md).
+ * The answer to "waste": who keeps the memory of slabs that holds no object (docs/schema).
  *
  * The waste of a slab is charged to its allocated objects in equal shares, and so to the stacks that
  * the debug flag U recorded. Samples of the heap profile lie in slabs of their own: each stands for

@@ -5,7 +5,7 @@
 static const char *const state_names[STATES] = {"partial", "full",   "empty",
 						"debug",   "legacy", "guarded"};
 
-/* The columns of a row (docs/answers.md). */
+/* The columns of a row (docs/schema). */
 enum { ADDRESS, USED, ROOM, STATE, NODE, DEBUG_FLAGS, COLUMNS };
 
 const char *state_name(enum slab_state state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --waste: the memory of slabs that holds no object, by cache; and by the call sites of the objects
- * that keep it, where they are known (docs/answers.md).
+ * that keep it, where they are known (docs/schema).
  */
 #include "select.h"
 #include "sites.h"
