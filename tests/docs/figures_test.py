@@ -25,7 +25,6 @@ FIGURES = {
         "include/slab/slab.h": r"or ([\d,]+) caches exist"},
     "a pair with SLAB_HARDEN": {
         "docs/limits.md": r"`SLAB_HARDEN` \| some (\d+) times",
-        "docs/man/man7/slab.7": r"an allocation and a free takes some (\d+) times",
         "include/slab/slab.h": r"takes some (\d+) times as long"},
     "a pair with the heap profile": {
         "docs/profiling.md": r"a free takes some ([\d.]+) times",

@@ -29,7 +29,8 @@ def pages():
     """The pages themselves, without links from one name to another."""
     written = [path for folder in ("docs/man/man1", "docs/man/man7", "dirsrv/docs/man/man1")
                for path in (SOURCE / folder).iterdir()]
-    return sorted([path for path in (PAGES / "man3").iterdir() if not path.is_symlink()] + written)
+    made = [path for folder in ("man3", "man7") for path in (PAGES / folder).iterdir() if not path.is_symlink()]
+    return sorted(made + written)
 
 
 def items(text, macro):
@@ -108,7 +109,7 @@ class Manual(unittest.TestCase):
         """A test of the library compares the table with the library (tests/base)."""
         table = re.findall(r"^\| `(SLAB_\w+)` \|", source("docs/environment.md"), re.MULTILINE)
         self.assertGreater(len(table), 15)
-        self.assertEqual(items(section(self.numbers, "ENVIRONMENT"), "Ev"), set(table))
+        self.assertEqual(items((PAGES / "man7/slab_environment.7").read_text(encoding="utf-8"), "Ev"), set(table))
 
     def test_attributes_and_events(self):
         attributes = items(section(self.numbers, "ATTRIBUTES"), "Cm")
