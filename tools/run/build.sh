@@ -41,7 +41,7 @@ compile()
 
 # All but the tests, which take longer to compile than the rest; ./run test builds them.
 programs="slab slab_static slab_lto slab_dirsrv docs/man/all dirsrv/all malloc/all dirsrv/servers/preload/all
-	tools/all examples/all benchmarks/all"
+	tools/all tools/libinspect/all examples/all benchmarks/all"
 
 cmd_build()
 {
@@ -50,6 +50,7 @@ cmd_build()
 	say "building: release, without the tests"
 	# shellcheck disable=SC2086
 	compile release $programs
+	say "built: build/bin and build/lib; cmake --install build --prefix PREFIX installs them"
 }
 
 # build_beside FOLDER TARGET: compile in the background what is needed later. Tests mostly
