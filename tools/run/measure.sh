@@ -37,6 +37,13 @@ bench_needs()
 
 cmd_bench()
 {
+	case ${1-} in
+	'' | -*) ;;
+	*)
+		[ -f "benchmarks/$1/description.py" ] || [ -f "dirsrv/benchmarks/$1/description.py" ] ||
+			die "there is no benchmark '$1'; ./run bench --list shows them"
+		;;
+	esac
 	case " $* " in
 	*' --help '* | *' -h '* | *' --list '*) ;;
 	*' --compare '*) need "the comparison" python3 python3-scipy ;;
@@ -53,7 +60,8 @@ cmd_server()
 	*)
 		case ${1-} in
 		389) more=$server_389_packages ;;
-		*) more=$server_openldap_packages ;;
+		openldap) more=$server_openldap_packages ;;
+		*) die "server takes 389 or openldap, not '${1-}'" ;;
 		esac
 		# shellcheck disable=SC2086
 		need "the server" $compile_packages $server_packages $more
