@@ -50,6 +50,13 @@ class FindLeaks(Standing):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertIn("\nNo leaks found.\n", ran.stdout)
 
+    def test_a_name_that_no_cache_has_is_an_error(self):
+        for word in ("nod3", "core.1"):
+            ran = self.run_slabinfo("--find-leaks", "-p", self.pid, word)
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+            self.assertIn(f'no cache of process {self.pid} (', ran.stderr)
+            self.assertIn(f') matches "{word}"', ran.stderr)
+
     def test_the_same_of_a_core_file(self):
         text = self.find(self.core(), status=0)
         self.assertIn("\nNo leaks found.\n", text)

@@ -321,13 +321,32 @@ static int search(const struct options *options, const struct process *process,
 	return status;
 }
 
+/* Whether the pattern means a cache or the large allocations, before the process has to stand still;
+ * -1: yes. */
+static int expect_match(const struct options *options, struct process *process)
+{
+	struct model model;
+	bool any;
+
+	if (!options->pattern)
+		return -1;
+	if (!select_take(options, process, &model))
+		return EXIT_USAGE;
+	any = model.count || regexec(&options->regex, large_name, 0, NULL, 0) == 0;
+	model_free(&model);
+	return any ? -1 : select_fail(options, process);
+}
+
 int view_find_leaks(const struct options *options, struct process *process)
 {
 	struct json_object *objects, *regions;
 	struct snapshot snapshot;
 	struct reach reach;
-	int status = EXIT_USAGE;
+	int status = expect_match(options, process);
 
+	if (status >= 0)
+		return status;
+	status = EXIT_USAGE;
 	if (!standing_take(options, process, &snapshot))
 		return EXIT_USAGE;
 	objects = attach_query(process, "objects", NULL);

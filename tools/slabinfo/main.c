@@ -154,7 +154,6 @@ static bool are_stray_debug_flags(const struct options *options, const struct mo
 
 static int show_once(struct options *options, struct process *process)
 {
-	char hint[HINT_TEXT];
 	struct model model;
 	int status;
 
@@ -163,9 +162,7 @@ static int show_once(struct options *options, struct process *process)
 	if (are_stray_debug_flags(options, &model)) {
 		status = EXIT_USAGE;
 	} else if (options->pattern && model.count == 0) {
-		fail("no cache of process %d (%s) matches \"%s\"%s", process->pid, process->command,
-		     options->pattern, args_hint(options, options->pattern, hint));
-		status = EXIT_NOTHING;
+		status = select_fail(options, process);
 	} else {
 		settle_view(options, &model);
 		status = show_selected(options, process, &model);

@@ -156,9 +156,7 @@ static int record_sample(struct record *record)
 		fail("%s", why);
 	}
 	if (options->pattern && model.count == 0 && record->samples == 0) {
-		fail("no cache of process %d (%s) matches \"%s\"", record->process->pid,
-		     record->process->command, options->pattern);
-		status = EXIT_NOTHING;
+		status = select_fail(options, record->process);
 	} else if (!recording_append(&record->recording, record->process, &model,
 				     record->interval)) {
 		status = EXIT_USAGE;

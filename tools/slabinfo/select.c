@@ -51,6 +51,15 @@ bool select_take(const struct options *options, struct process *process, struct 
 	return true;
 }
 
+int select_fail(const struct options *options, const struct process *process)
+{
+	char hint[HINT_TEXT];
+
+	fail("no cache of process %d (%s) matches \"%s\"%s", process->pid, process->command,
+	     options->pattern, args_hint(options, options->pattern, hint));
+	return EXIT_NOTHING;
+}
+
 bool select_is_gone(const char why[WHY_TEXT])
 {
 	const bool gone = strstr(why, "no cache is called ");

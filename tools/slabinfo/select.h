@@ -32,6 +32,9 @@ bool select_means(const struct selection *selection, const char *name);
  */
 bool select_take(const struct options *options, struct process *process, struct model *model);
 
+/* select_fail: an error message that no cache matches the pattern; EXIT_NOTHING. */
+int select_fail(const struct options *options, const struct process *process);
+
 /* select_shown: remove caches that the view does not show: reclaimable ones with -U, all but
  * empty ones with -e, and in tables empty ones without -z. */
 void select_shown(const struct options *options, struct model *model);

@@ -2,6 +2,7 @@
 /* The start of --top: options, the first look, then the screen; or plain text, if input or output is
  * no terminal. */
 #include "top.h"
+#include "select.h"
 #include "views.h"
 
 #include <langinfo.h>
@@ -38,19 +39,13 @@ static void take_options(struct top *top, const struct options *options)
 /* The first look decides whether there is anything to be seen. */
 static int look_first(struct top *top)
 {
-	char hint[HINT_TEXT];
-
 	top_look(top);
 	if (!top->now.model.document) {
 		fail("%s", top->trouble);
 		return EXIT_USAGE;
 	}
-	if (top->filter[0] && top_matching(top) == 0) {
-		fail("no cache of process %d (%s) matches \"%s\"%s", top->source.process->pid,
-		     top->source.process->command, top->filter,
-		     args_hint(&top->options, top->filter, hint));
-		return EXIT_NOTHING;
-	}
+	if (top->filter[0] && top_matching(top) == 0)
+		return select_fail(&top->options, top->source.process);
 	return -1;
 }
 
