@@ -95,8 +95,8 @@ class Process(Silent):
         self.start()
         ran = self.run_slabinfo("-p", self.pid, "-s")
         self.assertNotEqual(ran.returncode, 0)
-        self.assertEqual(ran.stderr, f"slabinfo: {self.name} has no control socket (SLAB_CONTROL=off?); slabinfo can read it, "
-                                     "but not change it\n")
+        self.assertEqual(ran.stderr, f"slabinfo: {self.name} has no control socket; slabinfo can read it, but "
+                                     "change it only if it was started with SLAB_CONTROL=on\n")
 
     def test_the_list_shows_how_each_process_is_reached(self):
         asked = Server(self)

@@ -472,9 +472,9 @@ class Tune(Case):
     def test_each_wrong_setting_has_its_message(self):
         for setting in ("entry", "entry=5", ".limit=5", "entry.limit=", "entry. limit=5"):
             self.refused(["--set", setting], f'"{setting}" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE')
-        for attribute, value in (("limit", "64X"), ("limit", "9999999999G"), ("min_partial", "1K"), ("limit", "1iB")):
+        for attribute, value in (("limit", "64X"), ("limit", "9999999999G"), ("min_partial", "1X"), ("limit", "1iB")):
             self.refused(["--set", f"entry.{attribute}={value}"],
-                         f'"{value}" is not a value for {attribute}; --set takes a number, and for limit also one in K, M, G, '
+                         f'"{value}" is not a value for {attribute}; --set takes a number, also in K, M, G, '
                          "KiB, MiB or GiB")
         for setting, error in (
                 ("entry.debug=FZPU", "debug flags are set with -d: slabinfo -dfzpu '^entry$'"),

@@ -131,8 +131,8 @@ static void report_only_read(const struct process *process)
 		fail("process %d (%s) is read from its memory; it cannot be changed that way",
 		     process->pid, process->command);
 	else
-		fail("process %d (%s) has no control socket (SLAB_CONTROL=off?); slabinfo can read "
-		     "it, but not change it",
+		fail("process %d (%s) has no control socket; slabinfo can read it, but change it only "
+		     "if it was started with SLAB_CONTROL=on",
 		     process->pid, process->command);
 }
 

@@ -53,16 +53,15 @@ static int unit_shift(const char *unit)
 	return 10 * (int)(letter - letters + 1);
 }
 
-/* "64M" in bytes; only limits have units. */
+/* "64M": 64 << 20. The process refuses values that the attribute cannot have. */
 static bool parse_value(const struct setting *setting, uint64_t *value)
 {
-	const bool has_units = strcmp(setting->attribute, "limit") == 0;
 	int shift;
 	char *end;
 
 	errno = 0;
 	*value = strtoull(setting->value, &end, 10);
-	shift = has_units || !*end ? unit_shift(end) : -1;
+	shift = unit_shift(end);
 	if (!isdigit((unsigned char)*setting->value) || errno || shift < 0 ||
 	    *value > (uint64_t)INT64_MAX >> shift)
 		return false;
@@ -125,8 +124,8 @@ int action_set(const struct options *options, struct process *process)
 		fail("debug flags are set with -d: slabinfo -dfzpu %s",
 		     select_pattern(pattern, setting.cache));
 	else if (!parse_value(&setting, &value))
-		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one in K, "
-		     "M, G, KiB, MiB or GiB",
+		fail("\"%s\" is not a value for %s; --set takes a number, also in K, M, G, KiB, "
+		     "MiB or GiB",
 		     setting.value, setting.attribute);
 	else
 		status = set(process, &setting, value);

@@ -21,7 +21,7 @@ def read(path):
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
     except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from error
+        raise Failure(f"{path}: {error.strerror}; slab-perf record writes a recording") from error
     except ValueError as error:
         raise Failure(f"{path} is no recording of slab-perf: it is not JSON") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
