@@ -172,7 +172,8 @@ def say_goodbye(options, picture):
 answered, and a report that names a damaged object and the functions that allocated and freed it.
 A picture of the objects and bytes of each type over that time: {picture}
 Try next, with a program of yours:
-    LD_PRELOAD={options.build}/lib/libslab_malloc.so.0 PROGRAM & {options.build}/bin/slabinfo --pid $!""")
+    LD_PRELOAD={options.build}/lib/libslab_malloc.so.0 PROGRAM &
+    {options.build}/bin/slabinfo --pid $!""")
 
 
 def demo(options, stack):

@@ -24,7 +24,7 @@ OTHER = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; ti
 SCENES = {
     "README.md": Scene(
         replace=[("./program", "python3 -c 'list(range(100000))'"), ("./server", OTHER),
-                 ("& slabinfo --pid $!", "& until slabinfo --pid $!; do sleep 0.1; done")]),
+                 ("slabinfo --pid $!", "until slabinfo --pid $!; do sleep 0.1; done")]),
     "docs/slabinfo.md": Scene(
         before=[DIRECTORY, WORKS],
         replace=[("--top", "--top=0.1 -N 1 | head -n 3"),
