@@ -237,6 +237,7 @@ TEST(SampleOptionsTest, BadLinesAreRefused)
 					      ":100",
 					      "entry:x",
 					      "entry:-1",
+					      "entry:-0",
 					      "entry:+1",
 					      "entry: 1",
 					      "entry:1x",
