@@ -33,6 +33,7 @@
 #define AREAS_MAX 32768u
 #define ROW_BYTES ((size_t)1 << CPU_ROW_SHIFT)
 #define USERS_MAX 511u /* of an area */
+#define USED_WORDS ((USERS_MAX + 63) / 64)
 
 /* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs
  * that do not exist. */
@@ -44,7 +45,7 @@ struct area {
 	struct area *next; /* newer */
 	unsigned number;
 	bool is_long;
-	uint64_t used[(USERS_MAX + 63) / 64];
+	uint64_t used[USED_WORDS];
 };
 
 /* Areas with arrays of one length. Room of `start` bytes lies before the first array of a row. With
@@ -68,6 +69,8 @@ _Static_assert(CPU_SHORT_BYTES *(USERS_MAX + 1) <= ROW_BYTES, "short arrays fit 
 _Static_assert(CPU_ARRAY_COUNT % 16 == 0 && CPU_SHORT_BYTES % 16 == 0 && CPU_LONG_BYTES % 16 == 0,
 	       "cmpxchg16b works on 16 aligned bytes");
 
+/* Of the lists of areas, and of the places in them. Not held over system calls. */
+static CPU_EARLY struct cpu_lock areas_lock;
 CPU_EARLY unsigned cpu_area_count;
 static CPU_EARLY char *none_row0;
 
@@ -236,17 +239,21 @@ static char *area_map(int protection)
 	return area + (rows_before() << CPU_ROW_SHIFT);
 }
 
-/* Tools read `stamp` and `streak` of CPU -1. */
-static char *arrays_init(struct area *area, unsigned i)
+static char *arrays_at(const struct area *area, unsigned i)
 {
 	const struct kind *kind = &kinds[area->is_long];
-	char *arrays = area->row0 + kind->start + i * kind->bytes + CPU_ARRAY_COUNT;
+
+	return area->row0 + kind->start + i * kind->bytes + CPU_ARRAY_COUNT;
+}
+
+/* Tools read `stamp` and `streak` of CPU -1. */
+static void arrays_init(struct area *area, char *arrays)
+{
 	struct cpu_array *before = cpu_array(arrays, -1);
 
 	before->stamp = (uintptr_t)area->row0;
 	before->streak = (uint64_t)rows_before();
 	before->spare = (uintptr_t)area;
-	return arrays;
 }
 
 static struct area *area_of(const char *arrays)
@@ -295,40 +302,63 @@ static unsigned take_place(struct area *area)
 	return USERS_MAX;
 }
 
-/* Map an area and make it the last one; NULL and ENOMEM. */
-static struct area *add_area(struct kind *kind)
+/* With the lock. */
+static char *take_arrays(struct kind *kind, struct area **ret_area)
 {
-	char *row0 = cpu_area_count < AREAS_MAX ? area_map(PROT_READ | PROT_WRITE) : NULL;
-	struct area *area;
+	for (struct area *area = kind->roomy ? kind->roomy : kind->first; area; area = area->next) {
+		const unsigned i = take_place(area);
 
-	if (!row0) {
-		errno = ENOMEM;
-		return NULL;
+		if (i == USERS_MAX)
+			continue;
+		kind->roomy = *ret_area = area;
+		return arrays_at(area, i);
 	}
-	area = (struct area *)(row0 - ROW_BYTES);
-	area->row0 = row0;
-	area->is_long = kind == &kinds[true];
+	return NULL;
+}
+
+/* With the lock. */
+static void append(struct kind *kind, struct area *area)
+{
 	area->number = cpu_area_count;
 	__atomic_store_n(kind->last ? &kind->last->next : &kind->first, area, __ATOMIC_RELEASE);
 	kind->last = area;
 	__atomic_store_n(&cpu_area_count, area->number + 1, __ATOMIC_RELEASE);
-	return area;
+}
+
+/* Map an area and make it the last one. false: ENOMEM. */
+static bool add_area(struct kind *kind)
+{
+	const bool may = __atomic_load_n(&cpu_area_count, __ATOMIC_RELAXED) < AREAS_MAX;
+	char *row0 = may ? area_map(PROT_READ | PROT_WRITE) : NULL;
+	struct area *area;
+
+	if (!row0) {
+		errno = ENOMEM;
+		return false;
+	}
+	area = (struct area *)(row0 - ROW_BYTES);
+	area->row0 = row0;
+	area->is_long = kind == &kinds[true];
+	cpu_lock_take(&areas_lock);
+	append(kind, area);
+	cpu_lock_drop(&areas_lock);
+	return true;
 }
 
 char *cpu_arrays_create(bool is_long)
 {
 	struct kind *kind = &kinds[is_long];
+	struct area *area;
+	char *arrays;
 
-	for (struct area *area = kind->roomy ? kind->roomy : kind->first;
-	     area || (area = add_area(kind)); area = area->next) {
-		unsigned i = take_place(area);
-
-		if (i == USERS_MAX)
-			continue;
-		kind->roomy = area;
-		return arrays_init(area, i);
-	}
-	return NULL;
+	do {
+		cpu_lock_take(&areas_lock);
+		arrays = take_arrays(kind, &area);
+		cpu_lock_drop(&areas_lock);
+	} while (!arrays && add_area(kind));
+	if (arrays)
+		arrays_init(area, arrays);
+	return arrays;
 }
 
 /* Where space is short, they are those of a user in an area: a mapping of their own would have as many
@@ -347,12 +377,6 @@ char *cpu_arrays_none(void)
 	return none;
 }
 
-void cpu_arrays_touch(const char *arrays)
-{
-	for (unsigned cpu = 0; cpu < rows; cpu++)
-		__atomic_load_n(&cpu_array(arrays, cpu)->count, __ATOMIC_RELAXED);
-}
-
 static unsigned place_of(const struct area *area, const char *arrays)
 {
 	const struct kind *kind = &kinds[area->is_long];
@@ -360,12 +384,35 @@ static unsigned place_of(const struct area *area, const char *arrays)
 	return (unsigned)((size_t)(arrays - area->row0 - kind->start) / kind->bytes);
 }
 
-static bool is_only_user(const struct area *area, unsigned i)
+static void set_used(struct area *area, unsigned word, uint64_t used)
 {
-	for (size_t word = 0; word < sizeof(area->used) / sizeof(area->used[0]); word++)
+	__atomic_store_n(&area->used[word], used, __ATOMIC_RELEASE);
+}
+
+/* With the lock: if an area has no other user, take all its places. */
+static bool take_all(struct area *area, unsigned i)
+{
+	for (unsigned word = 0; word < USED_WORDS; word++)
 		if (area->used[word] != (word == i / 64 ? UINT64_C(1) << i % 64 : 0))
 			return false;
+	for (unsigned word = 0; word < USED_WORDS; word++)
+		set_used(area, word, UINT64_MAX);
 	return true;
+}
+
+static void free_places(struct area *area, unsigned i, bool all)
+{
+	struct kind *kind = &kinds[area->is_long];
+
+	cpu_lock_take(&areas_lock);
+	if (all)
+		for (unsigned word = 0; word < USED_WORDS; word++)
+			set_used(area, word, 0);
+	else
+		set_used(area, i / 64, area->used[i / 64] & ~(UINT64_C(1) << i % 64));
+	if (area->number < kind->roomy->number)
+		kind->roomy = area;
+	cpu_lock_drop(&areas_lock);
 }
 
 /* Zero the memory by returning it. false: it is locked (mlock(2)). */
@@ -394,27 +441,20 @@ static void zero_row(char *arrays, long cpu)
 			memset(at + done, 0, sizeof(zero));
 }
 
-static void free_place(struct area *area, unsigned i)
-{
-	struct kind *kind = &kinds[area->is_long];
-	uint64_t *word = &area->used[i / 64];
-
-	__atomic_store_n(word, *word & ~(UINT64_C(1) << i % 64), __ATOMIC_RELEASE);
-	if (area->number < kind->roomy->number)
-		kind->roomy = area;
-}
-
-/* The rows are many. For the last user of an area, one system call is faster than a page fault for
- * each row. */
+/* For the last user of an area, one system call is faster than looking at each row. */
 void cpu_arrays_destroy(char *arrays)
 {
 	struct area *area = area_of(arrays);
 	const unsigned i = place_of(area, arrays);
+	bool all;
 
-	if (!is_only_user(area, i) || !discard(area->row0, (size_t)rows << CPU_ROW_SHIFT))
-		for (unsigned cpu = 0; cpu < rows; cpu++)
+	cpu_lock_take(&areas_lock);
+	all = take_all(area, i);
+	cpu_lock_drop(&areas_lock);
+	if (!all || !discard(area->row0, (size_t)rows << CPU_ROW_SHIFT))
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 			zero_row(arrays, cpu);
-	free_place(area, i);
+	free_places(area, i, all);
 }
 
 void cpu_arrays_destroy_row(char *arrays, int cpu)
@@ -422,7 +462,7 @@ void cpu_arrays_destroy_row(char *arrays, int cpu)
 	struct area *area = area_of(arrays);
 
 	zero_row(arrays, cpu);
-	free_place(area, place_of(area, arrays));
+	free_places(area, place_of(area, arrays), false);
 }
 
 /* The head stays, because transaction ids of the engine cmpxchg16b must not repeat. Threads that are
@@ -446,7 +486,7 @@ static void each_of_area(const struct area *area, void (*fn)(struct cpu_array *)
 
 	for (unsigned i = 0; i < kind->users; i++) {
 		const uint64_t used = __atomic_load_n(&area->used[i / 64], __ATOMIC_ACQUIRE);
-		const char *arrays = area->row0 + kind->start + i * kind->bytes + CPU_ARRAY_COUNT;
+		const char *arrays = arrays_at(area, i);
 
 		for (unsigned cpu = 0; used >> i % 64 & 1 && cpu < cpu_possible(); cpu++)
 			fn(cpu_array(arrays, cpu));
@@ -459,4 +499,28 @@ void cpu_arrays_each(void (*fn)(struct cpu_array *))
 		for (const struct area *area = __atomic_load_n(&kind->first, __ATOMIC_ACQUIRE);
 		     area; area = __atomic_load_n(&area->next, __ATOMIC_ACQUIRE))
 			each_of_area(area, fn);
+}
+
+static void lock_array(struct cpu_array *array)
+{
+	cpu_lock_take(&array->lock);
+}
+
+static void unlock_array(struct cpu_array *array)
+{
+	cpu_lock_drop(&array->lock);
+}
+
+void cpu_arrays_lock_all(void)
+{
+	cpu_lock_take(&areas_lock);
+	if (cpu_engine->locks)
+		cpu_arrays_each(lock_array);
+}
+
+void cpu_arrays_unlock_all(void)
+{
+	if (cpu_engine->locks)
+		cpu_arrays_each(unlock_array);
+	cpu_lock_drop(&areas_lock);
 }

@@ -109,16 +109,12 @@ void cpu_set_possible(unsigned n);
  * cpu_arrays_destroy: free arrays, which must be empty and closed to all threads.
  *
  * cpu_arrays_destroy_row: the same, if only the row of this CPU was used; it need not be empty.
- *
- * The caller serializes these functions.
  */
 char *cpu_arrays_create(bool is_long);
 void cpu_arrays_destroy(char *arrays);
 void cpu_arrays_destroy_row(char *arrays, int cpu);
 /* Are these long ones? */
 bool cpu_arrays_are_long(const char *arrays);
-/* Read all rows, so that cpu_arrays_destroy() takes no page faults under the caller's lock. */
-void cpu_arrays_touch(const char *arrays);
 /* Return the whole pages of a closed, empty long array to the system. Its limit is 0 afterwards. */
 void cpu_array_discard(char *arrays, int cpu);
 /* Call fn for the array of each user and each possible CPU. */

@@ -97,7 +97,7 @@ const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack);
 /* Do all operations of the engine in use work, on arrays of their own? */
 bool cpu_engine_self_test(void);
 
-/* For fork: lock the arrays, with engines that have locks. The caller prevents the creation and
- * destruction of arrays meanwhile. */
+/* For fork: keep other threads from creating and destroying arrays, and lock the arrays, with engines
+ * that have locks. */
 void cpu_arrays_lock_all(void);
 void cpu_arrays_unlock_all(void);

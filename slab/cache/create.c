@@ -171,6 +171,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	if ((flags & SLAB_APART && !make_space(cache, name, object_size, align, args)) ||
 	    !make_arrays(cache, args->rcu)) {
 		spaces_put(cache->space);
+		cache_mark_destroyed(cache);
 		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;

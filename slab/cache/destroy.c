@@ -101,7 +101,7 @@ static bool is_used(struct slab_cache *cache)
 	struct use use = {.cache = cache};
 
 	reserve_empty(cache);
-	cache_flush(cache);
+	cache_drain(cache, NULL, NULL);
 	guard_flush(cache);
 	cache_each_slab(cache, count_used, &use);
 	return use.objects;
@@ -129,11 +129,19 @@ static void give_up(struct slab_cache *cache)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-/* Remove the cache itself, which has no slabs any more. Under registry_lock. */
-static void remove_cache(struct slab_cache *cache)
+/* From here on the handle is that of a destroyed cache. Under registry_lock. */
+static void unregister(struct slab_cache *cache)
 {
 	count_close(cache);
 	registry_remove(cache);
+	cache_mark_destroyed(cache);
+	pin_dying(cache, false);
+	spaces_put(cache->space);
+}
+
+/* What the cache had. A child that is forked meanwhile lacks it. */
+static void free_parts(struct slab_cache *cache)
+{
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);
 	arrays_destroy(cache);
@@ -141,9 +149,6 @@ static void remove_cache(struct slab_cache *cache)
 	if (cache->rcu)
 		rcu_destroy(cache->rcu);
 	pthread_mutex_destroy(&cache->flush_lock);
-	pin_dying(cache, false);
-	spaces_put(cache->space);
-	cache_memory_free(cache);
 }
 
 static void end(struct slab_cache *cache)
@@ -152,11 +157,12 @@ static void end(struct slab_cache *cache)
 	release_all(cache);
 	if (cache->rcu)
 		rcu_stop(cache->rcu);
-	cpu_arrays_touch(cache->own_arrays);
-	if (cache->short_arrays)
-		cpu_arrays_touch(cache->short_arrays);
 	pthread_mutex_lock(&registry_lock);
-	remove_cache(cache);
+	unregister(cache);
+	pthread_mutex_unlock(&registry_lock);
+	free_parts(cache);
+	pthread_mutex_lock(&registry_lock);
+	cache_memory_free(cache);
 	pthread_mutex_unlock(&registry_lock);
 }
 

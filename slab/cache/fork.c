@@ -12,8 +12,8 @@
  * a signal interrupted it, and the handler forks. The child has that thread, too. It returns from
  * the handler and goes on with the interrupted call, so nothing of that is repaired.
  *
- * Lock-free operations need nothing here. A section that did not commit has no effect. Arrays are
- * open in the child, since who closes them holds flush_lock. Objects that another thread has in hand,
+ * Lock-free operations need nothing here. A section that did not commit has no effect. The child opens
+ * the arrays that other threads had closed (closing.c). Objects that another thread has in hand,
  * between a slab, a magazine and an array, are lost to the child, which never allocates them: a batch
  * for each thread that refills or flushes an array just then. So are a slab that a thread has just
  * taken from the page layer, and one in which it runs constructors. A thread that takes slabs off the
@@ -47,6 +47,7 @@
 #include "memory/surplus.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
+#include "percpu/closing.h"
 #include "rcu/free_rcu.h"
 #include "report/track.h"
 
@@ -119,7 +120,7 @@ static void caches_unlock(void)
  *
  *   0 streams_lock()        glibc's list of streams: only over a fork
  *   1 registry_lock         the list of caches (registry.c)
- *   2 cache->flush_lock     closed arrays, gates, slabs off the lists (flush_lock.h); a thread holds
+ *   2 cache->flush_lock     closing arrays, gates, slabs off the lists (flush_lock.h); a thread holds
  *                           the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 node->lock            a node's debug slabs (debug_objects.c, debug_slabs.c), one at a time
@@ -130,10 +131,11 @@ static void caches_unlock(void)
  *   8 pages_lock            free slabs and segments (pages/lock.c)
  *   9 free_lock             unused struct cache_rcu (rcu_pool.c)
  *  10 publish lock          handlers and settings that a thread replaces (publish.c)
- *  11 array->lock           a CPU's array, of the engine mutex (cpu_cache/mutex.c)
+ *  11 areas_lock            the places of arrays (cpu_cache/area.c)
+ *  12 array->lock           a CPU's array, of the engine mutex (cpu_cache/mutex.c)
  *
  * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. A thread that holds
- * one of 7 to 11 takes no other lock, except over fork. A thread that holds any lock must not do
+ * one of 7 to 12 takes no other lock, except over fork. A thread that holds any lock must not do
  * anything that may call libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
@@ -191,8 +193,9 @@ static void after_fork_child(struct slab_cache *cache)
 {
 	pin_after_fork_child(cache);
 	release_after_fork_child(cache);
-	defrag_after_fork_child(cache);
 	purge_after_fork_child(cache);
+	defrag_after_fork_child(cache);
+	closing_after_fork_child(cache);
 	cache->waiting = 0;
 	rcu_after_fork_child(cache);
 }

@@ -23,6 +23,7 @@ struct cache_checks;
 struct cache_deferral;
 struct cache_rcu;
 struct cache_reserve;
+struct shard_walk;
 struct slab;
 struct space;
 
@@ -61,7 +62,7 @@ struct shard {
 	uint32_t buckets; /* bit i: bucket[i] has slabs */
 	struct slab *bucket[SHARD_BUCKETS]; /* by eighths of free objects, the fullest first */
 	struct slab *empty; /* slabs without an object in use */
-	struct slab *cursor; /* of a walk (shard_walk()) */
+	struct shard_walk *walks; /* those that are between two slabs */
 	uint32_t empties;
 	uint32_t empties_low; /* the fewest since the last tick */
 	uint32_t slabs; /* with full ones */
@@ -178,7 +179,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	/* core: the shards, `shards` of each node, in the order of nodes. Constant. */
 	struct shard *shard;
 	unsigned waiting; /* atomic: threads that get flush_lock first (core/flush_lock.h) */
-	bool is_closed; /* under flush_lock: arrays lead to cpu_arrays_none() (percpu/closing.h) */
+	unsigned closers; /* threads that keep the arrays closed (percpu/closing.h): flush_lock */
 	bool leaves; /* atomic: a slab has been on a node's `leaving` (release.c) */
 	struct slab_queue
 		purging; /* slabs off the lists whose pages are being returned: flush_lock */
@@ -219,7 +220,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	uint32_t defragging; /* atomic: a thread is moving objects of this cache */
 	struct slab *moving; /* the slab off the lists that this thread empties (defrag.c) */
 
-	/* Held while a thread closes the arrays, takes slabs off the lists, sets gates or switches debug
+	/* Held while a thread empties an array, takes slabs off the lists, sets gates or switches debug
 	 * flags (core/flush_lock.h). */
 	pthread_mutex_t flush_lock;
 	struct cache_node node[]; /* the shards follow */

@@ -10,7 +10,7 @@
 #include "core/shard.h"
 #include "core/slab.h"
 
-/* How long a thread lets urgent threads go first: about 10 ms. These wait that long at most. */
+/* How long a thread lets urgent threads go first, and waits for pages: about 10 ms. */
 #define STEPS 100u
 #define STEP_NS 100000L
 #define PURGE_TRIES 2u
@@ -25,20 +25,29 @@ static bool has_waiters(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
 
+static __thread unsigned holds __attribute__((tls_model("initial-exec")));
+
+bool flush_lock_is_held(void)
+{
+	return holds;
+}
+
+void flush_hold_begin(void)
+{
+	holds++;
+}
+
+void flush_hold_end(void)
+{
+	holds--;
+}
+
 void flush_lock(struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
 		clock_sleep(STEP_NS);
 	pthread_mutex_lock(&cache->flush_lock);
-	flush_lock_set_held(true);
-}
-
-bool flush_trylock(struct slab_cache *cache)
-{
-	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
-		return false;
-	flush_lock_set_held(true);
-	return true;
+	flush_hold_begin();
 }
 
 void flush_lock_urgent(struct slab_cache *cache)
@@ -48,38 +57,11 @@ void flush_lock_urgent(struct slab_cache *cache)
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
 }
 
-bool flush_lock_patient(struct slab_cache *cache)
-{
-	bool got = mutex_lock_timed(&cache->flush_lock);
-
-	if (got)
-		flush_lock_set_held(true);
-	return got;
-}
-
-bool flush_lock_timed(struct slab_cache *cache)
-{
-	bool got;
-
-	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	got = flush_lock_patient(cache);
-	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
-	return got;
-}
-
 void flush_unlock(struct slab_cache *cache)
 {
-	flush_lock_set_held(false);
+	flush_hold_end();
 	pthread_mutex_unlock(&cache->flush_lock);
 	release_leaving(cache);
-}
-
-bool flush_lock_as(struct slab_cache *cache, enum flush_lock_mode how)
-{
-	if (how == FLUSH_LOCK_TIMED)
-		return flush_lock_timed(cache);
-	flush_lock(cache);
-	return true;
 }
 
 /* --- slabs whose pages are returned ------------------------------------------------ */
@@ -110,31 +92,32 @@ void purge_end(struct slab_cache *cache, struct slab *slab)
 	put_back(slab);
 }
 
-void purge_wait(const struct slab_cache *cache)
+static void purge_wait(const struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && is_purging(cache); steps--)
 		clock_sleep(STEP_NS);
 }
 
-bool flush_lock_purged(struct slab_cache *cache)
+void flush_lock_purged(struct slab_cache *cache)
 {
-	bool got;
-
-	/* This keeps walks from starting another round. A walk that waits for the lock already may
+	/* This keeps walks from starting another piece. A walk that waits for the lock already may
 	 * still run one. */
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	for (unsigned tries = PURGE_TRIES; (got = flush_lock_timed(cache)); tries--) {
+	for (unsigned tries = PURGE_TRIES;; tries--) {
+		pthread_mutex_lock(&cache->flush_lock);
 		if (!is_purging(cache) || !tries)
 			break;
-		flush_unlock(cache);
+		pthread_mutex_unlock(&cache->flush_lock);
 		purge_wait(cache);
 	}
+	flush_hold_begin();
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
-	return got;
 }
 
 void purge_after_fork_child(struct slab_cache *cache)
 {
+	shard_each (shard, cache)
+		shard->walks = NULL;
 	while (cache->purging.first)
 		purge_end(cache, cache->purging.first);
 }
@@ -143,8 +126,6 @@ void purge_after_fork_child(struct slab_cache *cache)
 
 struct each {
 	struct slab_cache *cache;
-	enum flush_lock_mode how;
-	bool missed;
 	void (*fn)(struct slab *, void *);
 	void *arg;
 };
@@ -153,20 +134,15 @@ static void call_locked(struct slab *slab, void *arg)
 {
 	struct each *each = arg;
 
-	if (each->missed || !flush_lock_as(each->cache, each->how)) {
-		each->missed = true;
-		return;
-	}
+	flush_lock(each->cache);
 	if (slab_user(slab) == each->cache)
 		each->fn(slab, each->arg);
 	flush_unlock(each->cache);
 }
 
-bool flush_each_slab(struct slab_cache *cache, enum flush_lock_mode how,
-		     void (*fn)(struct slab *, void *), void *arg)
+void flush_each_slab(struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
 {
-	struct each each = {.cache = cache, .how = how, .fn = fn, .arg = arg};
+	struct each each = {.cache = cache, .fn = fn, .arg = arg};
 
 	cache_each_slab(cache, call_locked, &each);
-	return !each.missed;
 }

@@ -76,12 +76,15 @@ struct slab_cache *cache_memory(void)
 	return free_cache_count > FREE_CACHES_KEPT ? reuse_cache() : new_cache();
 }
 
-void cache_memory_free(struct slab_cache *cache)
+void cache_mark_destroyed(struct slab_cache *cache)
 {
-	/* Before the link goes: an inspection looks at it afterwards. */
 	cache->magic = CACHE_DESTROYED_MAGIC;
 	cache->alloc_arrays = cache->arrays = cache->rcu_arrays = cpu_arrays_none();
 	cache->rcu_max = 0;
+}
+
+void cache_memory_free(struct slab_cache *cache)
+{
 	__atomic_store_n(&cache->next, NULL, __ATOMIC_RELEASE);
 	*free_caches_end = cache;
 	free_caches_end = &cache->next;

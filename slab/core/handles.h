@@ -12,6 +12,8 @@ struct slab_cache;
 
 /* Zeroed memory for a cache; NULL: no memory. The caller holds registry_lock. */
 struct slab_cache *cache_memory(void);
+/* From now on the handle is that of a destroyed cache. */
+void cache_mark_destroyed(struct slab_cache *cache);
 /* Free a handle. Its memory stays readable, and is reused only after FREE_CACHES_KEPT others were
  * freed. The caller holds registry_lock. */
 void cache_memory_free(struct slab_cache *cache);

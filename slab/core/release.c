@@ -44,18 +44,6 @@
 #include "pages/topology.h"
 #include "report/annotate.h"
 
-static __thread bool locked __attribute__((tls_model("initial-exec")));
-
-bool flush_lock_is_held(void)
-{
-	return locked;
-}
-
-void flush_lock_set_held(bool is_locked)
-{
-	locked = is_locked;
-}
-
 /* The cache whose slabs this thread is destroying. */
 static __thread const struct slab_cache *releasing __attribute__((tls_model("initial-exec")));
 

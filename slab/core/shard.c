@@ -85,8 +85,9 @@ static void unlink_slab(struct shard *shard, struct slab *slab)
 	if (slab->bucket > SLAB_EMPTY)
 		return;
 	list = list_of(shard, slab->bucket);
-	if (shard->cursor == slab)
-		shard->cursor = slab->next;
+	for (struct shard_walk *walk = shard->walks; walk; walk = walk->next)
+		if (walk->at == slab)
+			walk->at = slab->next;
 	if (slab->prev)
 		slab->prev->next = slab->next;
 	else
@@ -208,47 +209,67 @@ void shard_move(struct shard *from, struct shard *to, struct slab *slab)
 
 /* --- walks ----------------------------------------------------------------------------------- */
 
-struct walk {
-	struct shard *shard;
-	bool (*fn)(struct shard *, struct slab *, void *);
-	void *arg;
-	unsigned piece; /* slabs since the lock was taken */
-};
-
-static bool walk_list(struct walk *walk, unsigned bucket)
+/* The walk is one of the shard from its first piece on. false: it is none any more, in the child of a
+ * fork. */
+static bool begin_piece(struct shard_walk *walk)
 {
-	struct shard *shard = walk->shard;
-	unsigned left =
-		shard->partial + shard->empties; /* slabs that come meanwhile are not visited */
+	const struct shard_walk *other = walk->shard->walks;
 
-	shard->cursor = *list_of(shard, bucket);
-	while (shard->cursor && left--) {
-		struct slab *slab = shard->cursor;
-
-		shard->cursor = slab->next;
-		if (!walk->fn(shard, slab, walk->arg))
-			return false;
-		if (++walk->piece % WALK_PIECE == 0) {
-			cpu_lock_drop(&shard->lock);
-			cpu_lock_take(&shard->lock);
-			/* The slab at the cursor may have moved to another list. */
-			if (shard->cursor && shard->cursor->bucket != bucket)
-				shard->cursor = NULL;
-		}
+	if (!walk->bucket) {
+		walk->next = walk->shard->walks;
+		walk->shard->walks = walk;
+		return true;
 	}
-	return true;
+	while (other && other != walk)
+		other = other->next;
+	return other;
 }
 
-void shard_walk(struct shard *shard, bool (*fn)(struct shard *, struct slab *, void *), void *arg)
+static void end_walk(struct shard_walk *walk)
 {
-	struct walk walk = {.shard = shard, .fn = fn, .arg = arg};
+	struct shard_walk **at = &walk->shard->walks;
 
-	cpu_lock_take(&shard->lock);
-	for (unsigned bucket = 0; bucket <= SLAB_EMPTY; bucket++)
-		if (!walk_list(&walk, bucket))
-			break;
-	shard->cursor = NULL;
-	cpu_lock_drop(&shard->lock);
+	while (*at && *at != walk)
+		at = &(*at)->next;
+	if (*at)
+		*at = walk->next;
+}
+
+/* Slabs are listed at the head, so each list ends. */
+static bool step(struct shard_walk *walk, shard_visit *fn, void *arg)
+{
+	struct slab *slab;
+
+	while (!walk->at) {
+		if (walk->bucket > SLAB_EMPTY)
+			return false;
+		walk->at = *list_of(walk->shard, walk->bucket++);
+	}
+	slab = walk->at;
+	walk->at = slab->next;
+	return fn(walk->shard, slab, arg);
+}
+
+bool shard_walk_piece(struct shard_walk *walk, shard_visit *fn, void *arg)
+{
+	unsigned left = WALK_PIECE;
+
+	cpu_lock_take(&walk->shard->lock);
+	if (begin_piece(walk))
+		while (left && step(walk, fn, arg))
+			left--;
+	if (left)
+		end_walk(walk);
+	cpu_lock_drop(&walk->shard->lock);
+	return !left;
+}
+
+void shard_walk(struct shard *shard, shard_visit *fn, void *arg)
+{
+	struct shard_walk walk = {.shard = shard};
+
+	while (shard_walk_piece(&walk, fn, arg))
+		;
 }
 
 static const char *check_place(const struct slab *slab)

@@ -126,13 +126,22 @@ size_t caches_reap(const struct slab_cache *but);
 
 /*
  * shard_walk: call fn for the listed slabs of a shard, with its lock; fn is short, and may take the
- * slab off its list. The lock is dropped after each WALK_PIECE slabs. One thread at a time, under
- * flush_lock. Slabs that are listed meanwhile may be missed or visited twice. fn returns false to end
- * the walk.
+ * slab off its list. The lock is dropped after each WALK_PIECE slabs. Slabs that are listed meanwhile
+ * may be missed or visited twice. fn returns false to end the walk.
+ *
+ * shard_walk_piece: one piece of a walk, which begins as {.shard = shard}. false: it has ended. The
+ * caller goes on until then.
  */
 #define WALK_PIECE 64u
-void shard_walk(struct shard *shard, bool (*fn)(struct shard *shard, struct slab *slab, void *arg),
-		void *arg);
+typedef bool shard_visit(struct shard *shard, struct slab *slab, void *arg);
+struct shard_walk {
+	struct shard *shard;
+	struct slab *at; /* the next slab */
+	unsigned bucket; /* the next list */
+	struct shard_walk *next; /* of shard->walks */
+};
+bool shard_walk_piece(struct shard_walk *walk, shard_visit *fn, void *arg);
+void shard_walk(struct shard *shard, shard_visit *fn, void *arg);
 /* Is the state of a slab consistent with its map? With the lock. NULL: yes; else what is wrong. */
 const char *slab_check_map(const struct slab *slab);
 /* The sums of a node's shards. */

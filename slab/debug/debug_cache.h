@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "core/cache.h"
-#include "core/flush_lock.h"
 #include "core/upcalls.h"
 
 struct damage;
@@ -103,7 +102,7 @@ void debug_push(const struct slab *slab, unsigned index);
  * object. Under the node's lock. */
 int debug_pop(const struct slab *slab);
 /* Release all unused slabs on the node's list; returns their number. */
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum flush_lock_mode how);
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned node);
 
 /* --- legacy slabs without debug flags (legacy.c) ----------------------------------------- */
 

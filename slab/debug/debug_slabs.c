@@ -377,25 +377,23 @@ static unsigned release_all(struct slab_cache *cache, struct slab *slabs)
 }
 
 static unsigned shrink_list(struct slab_cache *cache, struct cache_node *node,
-			    struct node_list *list, enum flush_lock_mode how)
+			    struct node_list *list)
 {
 	unsigned slabs = __atomic_load_n(&list->count, __ATOMIC_RELAXED), released = 0;
 
 	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
-		if (!flush_lock_as(cache, how))
-			break;
+		flush_lock(cache);
 		released += release_all(cache, take_some_unused(node, list));
 		flush_unlock(cache);
 	}
 	return released;
 }
 
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum flush_lock_mode how)
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
 
 	if (!__atomic_load_n(&cache->had_debug_flags, __ATOMIC_RELAXED))
 		return 0;
-	return shrink_list(cache, node, &node->debug, how) +
-	       shrink_list(cache, node, &node->profile, how);
+	return shrink_list(cache, node, &node->debug) + shrink_list(cache, node, &node->profile);
 }

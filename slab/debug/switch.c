@@ -67,14 +67,13 @@ static void sweep_one(struct slab *slab, void *arg)
  * flags are switched off in the meantime, the other slabs stay as they are. Arrays are drained last:
  * then nearly all frees know that the slabs are legacy slabs. If the sweep missed something, plain_left
  * requests another one. */
-static void sweep(struct slab_cache *cache, enum flush_lock_mode how)
+static void sweep(struct slab_cache *cache)
 {
 	struct sweep sweep = {.cache = cache};
-	unsigned released;
 
 	__atomic_store_n(&cache->plain_left, false, __ATOMIC_SEQ_CST);
-	if (!flush_each_slab(cache, how, sweep_one, &sweep) || sweep.left ||
-	    !cache_flush_as(cache, how, &released))
+	flush_each_slab(cache, sweep_one, &sweep);
+	if (cache_drain(cache, NULL, NULL) < 0 || sweep.left)
 		__atomic_store_n(&cache->plain_left, true, __ATOMIC_RELAXED);
 }
 
@@ -92,7 +91,7 @@ void legacy_begin_rest(struct slab_cache *cache)
 {
 	if (has_debug_flags(cache) &&
 	    (__atomic_load_n(&cache->plain_left, __ATOMIC_RELAXED) || has_listed(cache)))
-		sweep(cache, FLUSH_LOCK_TIMED);
+		sweep(cache);
 }
 
 /* --- slabs with debug flags ------------------------------------------------------------ */
@@ -129,7 +128,7 @@ unsigned legacy_finish(struct slab_cache *cache)
 	struct placing placing = {.cache = cache};
 
 	if (__atomic_load_n(&cache->had_debug_flags, __ATOMIC_RELAXED))
-		flush_each_slab(cache, FLUSH_LOCK_WAIT, place, &placing);
+		flush_each_slab(cache, place, &placing);
 	return placing.released;
 }
 
@@ -160,7 +159,7 @@ int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags)
 	if (debug_flags)
 		fault_install();
 	if (set_debug_flags(cache, debug_flags))
-		sweep(cache, FLUSH_LOCK_WAIT);
+		sweep(cache);
 	legacy_finish(cache);
 	cancel_restore(cancel);
 	return 0;

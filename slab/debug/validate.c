@@ -9,7 +9,6 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "core/flush_lock.h"
 #include "core/shard.h"
 #include "debug/debug_cache.h"
 #include "percpu/closing.h"
@@ -17,12 +16,9 @@
 /* Return the number of bad objects in arrays and magazines. */
 static long drain(struct slab_cache *cache)
 {
-	struct put_bad bad = {.n = 0};
+	struct put_bad bad;
 
-	flush_lock(cache);
-	cache_drain(cache, &bad);
-	flush_unlock(cache);
-	objects_report(cache, &bad, NULL);
+	caches_drain(&cache, 1, &bad, NULL, NULL);
 	return bad.n;
 }
 

@@ -75,11 +75,6 @@
 /* slab->idle_since of a purged slab is PURGED and the number of its free objects then: with more of
  * them it may have more memory to return. */
 #define PURGED UINT32_C(0xffff0000)
-/* The most slabs that are off the lists for their pages: a part of a shard's, so that the walks
- * over all of them take a time that is proportional to their number. */
-#define PURGE_LEAST 64u
-#define PURGE_MOST 1024u
-#define PURGE_PART 8u
 
 static uint32_t passing; /* atomic: a pass is running */
 static bool huge_pages; /* atomic: the system always used huge pages when the last pass began */
@@ -196,8 +191,8 @@ struct visit {
 	bool all; /* also slabs whose decay time is not over */
 	uint32_t epoch;
 	uint32_t idle_from; /* the epoch of a slab that has none yet */
-	unsigned most; /* slabs to be purged in this round */
-	unsigned purging; /* those that are off the lists, neighbours on cache->purging */
+	unsigned
+		purging; /* slabs of this piece that are off the lists, neighbours on cache->purging */
 	struct slab *first; /* of these */
 	unsigned ripe; /* empty slabs of the shard whose decay time is over */
 	size_t bytes; /* returned to the OS */
@@ -237,7 +232,8 @@ static bool look(struct shard *shard, struct slab *slab, void *arg)
 	purge_begin(visit->cache, slab);
 	if (!visit->purging)
 		visit->first = slab;
-	return ++visit->purging < visit->most;
+	visit->purging++;
+	return true;
 }
 
 /* Returns the number of bytes. */
@@ -281,28 +277,29 @@ static void purge_all(struct visit *visit)
 	}
 }
 
-/* One round over a shard. true: there may be more slabs to purge. */
-static bool visit_round(struct visit *visit, struct shard *shard)
+/* One piece of a walk over a shard. false: it was the last one. */
+static bool visit_piece(struct visit *visit, struct shard_walk *walk)
 {
 	const uint64_t mask = signals_block();
+	bool more;
 
-	visit->purging = visit->ripe = 0;
+	visit->purging = 0;
 	flush_lock(visit->cache);
-	shard_walk(shard, look, visit);
+	more = shard_walk_piece(walk, look, visit);
 	flush_unlock(visit->cache);
 	cpu_inject(CPU_INJECT_PURGE_BEGUN);
 	purge_all(visit);
 	signals_restore(mask);
-	return visit->purging == visit->most;
+	return more;
 }
 
 static void visit_shard(struct visit *visit, struct shard *shard)
 {
-	const unsigned part = __atomic_load_n(&shard->partial, __ATOMIC_RELAXED) / PURGE_PART;
+	struct shard_walk walk = {.shard = shard};
 	unsigned empties;
 
-	visit->most = part < PURGE_LEAST ? PURGE_LEAST : part > PURGE_MOST ? PURGE_MOST : part;
-	while (visit_round(visit, shard))
+	visit->ripe = 0;
+	while (visit_piece(visit, &walk))
 		;
 	empties = __atomic_load_n(&shard->empties, __ATOMIC_RELAXED);
 	if (visit->ripe)
@@ -351,30 +348,13 @@ static bool reset_limits(struct slab_cache *cache)
 }
 
 /* Return the pages of long arrays, which are closed and empty. */
-static void discard_arrays(struct slab_cache *cache)
+static void discard_arrays(struct slab_cache *cache, void *unused)
 {
+	(void)unused;
 	if (!cache_has_long_arrays(cache))
 		return;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		cpu_array_discard(cache->own_arrays, (int)cpu);
-}
-
-/* Move what CPUs and magazines hold to the slabs. */
-static void empty_arrays(struct slab_cache *cache, bool is_idle)
-{
-	struct put_bad bad = {0};
-
-	flush_lock(cache);
-	close_begin(cache);
-	if (close_fence()) {
-		close_drain(cache, &bad);
-		if (is_idle)
-			discard_arrays(cache);
-	}
-	close_end(cache);
-	flush_unlock(cache);
-	if (bad.n)
-		objects_report(cache, &bad, NULL);
+		cpu_array_discard(cache_own_arrays(cache), (int)cpu);
 }
 
 /* Empty the arrays if the cache was idle since the last pass, or if it is its turn. Returns the
@@ -391,7 +371,7 @@ static uint32_t take_back(struct slab_cache *cache, uint32_t now)
 	}
 	is_idle = activity->last_epoch != now;
 	if (holds && (is_idle || is_selected(cache, now))) {
-		empty_arrays(cache, is_idle);
+		cache_drain(cache, is_idle ? discard_arrays : NULL, NULL);
 		changes = true;
 	}
 	if (is_idle)

@@ -84,6 +84,7 @@ struct defrag {
 	long moved;
 	unsigned released;
 	unsigned waiting; /* slabs behind the first one of cache->moving */
+	uint64_t waiting_room; /* free objects in these */
 	struct sparse last; /* visited last */
 	unsigned count;
 	struct sparse found[FOUND_MAX]; /* the sparsest slabs, the sparsest first */
@@ -139,13 +140,16 @@ static bool find_sparse(struct defrag *d)
 	struct shard *first = shard_at(d->cache, d->node, 0);
 
 	d->count = 0;
-	flush_lock(d->cache);
 	for (unsigned i = 0; i < shards_per_node; i++) {
 		shard_walk(first + i, relist, NULL);
 		shard_walk(first + i, look, d);
 	}
-	flush_unlock(d->cache);
 	return d->count;
+}
+
+static unsigned room_of(const struct slab *slab)
+{
+	return slab->objects - used_of(slab);
 }
 
 /* Do the objects of a slab fit into the other listed slabs? Slabs whose objects wait have room,
@@ -153,13 +157,9 @@ static bool find_sparse(struct defrag *d)
 static bool fits(const struct defrag *d, const struct slab *slab)
 {
 	struct shard_sums sums;
-	uint64_t room = 0;
 
 	node_sums(d->cache, d->node, &sums);
-	for (const struct slab *off = d->cache->moving; off; off = off->next)
-		room += off->objects - used_of(off);
-	room += slab->objects - used_of(slab);
-	return sums.room >= sums.used + room + used_of(slab);
+	return sums.room >= sums.used + d->waiting_room + room_of(slab) + used_of(slab);
 }
 
 static bool is_still_sparse(const struct defrag *d, const struct shard *shard,
@@ -197,28 +197,28 @@ static bool take_off(struct defrag *d, const struct sparse *sparse)
 
 /* --- slabs that come back ------------------------------------------------------------------------- */
 
-/* List the slabs of a chain again. Under flush_lock, or as the only thread. */
-static void list_again(struct slab *chain)
+/* List some slabs of a chain again; returns the others. Under flush_lock, or as the only thread. */
+static struct slab *list_some(struct slab *chain)
 {
 	struct slab *next;
 
-	for (; chain; chain = next) {
+	for (unsigned left = WALK_PIECE; left && chain; left--, chain = next) {
 		struct shard *shard = shard_lock_of(chain);
 
 		next = chain->next;
 		slab_put_on(shard, chain);
 		cpu_lock_drop(&shard->lock);
 	}
+	return chain;
 }
 
-void defrag_give_back(struct slab_cache *cache)
+bool defrag_give_back(struct slab_cache *cache)
 {
 	struct slab *slab = cache->moving;
 
-	if (!slab)
-		return;
-	list_again(slab->next);
-	slab->next = NULL;
+	if (slab)
+		slab->next = list_some(slab->next);
+	return slab && slab->next;
 }
 
 static void free_one(struct slab_cache *cache, void *obj)
@@ -249,14 +249,16 @@ static unsigned release_empty(struct defrag *d)
 
 static void list_all(struct defrag *d)
 {
-	struct slab *chain;
+	bool more = true;
 
-	flush_lock(d->cache);
-	chain = d->cache->moving;
-	d->cache->moving = NULL;
-	list_again(chain);
-	flush_unlock(d->cache);
+	while (more) {
+		flush_lock(d->cache);
+		d->cache->moving = list_some(d->cache->moving);
+		more = d->cache->moving;
+		flush_unlock(d->cache);
+	}
 	d->waiting = 0;
+	d->waiting_room = 0;
 	give_back_room(d);
 	d->released += release_empty(d);
 }
@@ -271,8 +273,9 @@ static unsigned waiting_most(const struct defrag *d)
 
 /* The slab at cache->moving was emptied as far as possible. Within a read-side critical section the
  * thread cannot wait for a grace period; the old objects are then freed later. */
-static void place(struct defrag *d)
+static void place(struct defrag *d, const struct slab *slab)
 {
+	d->waiting_room += room_of(slab);
 	if (d->waits && ++d->waiting < waiting_most(d))
 		return;
 	if (d->waits)
@@ -364,7 +367,7 @@ static bool visit_found(struct defrag *d)
 		d->last = d->found[i];
 		any = true;
 		empty(d, d->found[i].slab);
-		place(d);
+		place(d, d->found[i].slab);
 	}
 	return any;
 }
@@ -434,13 +437,11 @@ long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
 
 void defrag_after_fork_child(struct slab_cache *cache)
 {
-	struct slab *chain = cache->moving;
-
 	if (!cache->defragging || cache->defragging == myself())
 		return;
 	cache->defragging = 0;
-	cache->moving = NULL;
-	list_again(chain);
+	while (cache->moving)
+		cache->moving = list_some(cache->moving);
 }
 
 long slab_cache_defrag(struct slab_cache *cache)

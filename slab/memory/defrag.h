@@ -3,6 +3,8 @@
  * defrag.c describes the protocol. */
 #pragma once
 
+#include <stdbool.h>
+
 struct slab_cache;
 
 /*
@@ -13,9 +15,9 @@ struct slab_cache;
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 
-/* Under flush_lock: list the slabs whose old objects wait for a grace period, all but the one that
- * is being emptied. An allocation that would fail calls it. */
-void defrag_give_back(struct slab_cache *cache);
+/* Under flush_lock: list some of the slabs whose old objects wait for a grace period, all but the one
+ * that is being emptied. true: there are more. An allocation that would fail calls it. */
+bool defrag_give_back(struct slab_cache *cache);
 
 /* In the child of a fork: list the slabs that another thread had taken off the lists. */
 void defrag_after_fork_child(struct slab_cache *cache);

@@ -100,62 +100,20 @@ static unsigned find_unused(struct slab_cache *unused[])
 	return n;
 }
 
-/* Lock the caches whose locks are free, and unpin the others; returns the number of the former. The
- * thread waits for no lock while it has one, so the order of the caches does not matter. */
-static unsigned lock_some(struct slab_cache *unused[], unsigned n)
-{
-	unsigned locked = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		if (flush_trylock(unused[i]))
-			unused[locked++] = unused[i];
-		else
-			cache_unpin(unused[i]);
-	return locked;
-}
-
-/* As flush_unlock(), but what follows it comes when no lock is left. */
-static void unlock_all(struct slab_cache *unused[], unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		pthread_mutex_unlock(&unused[i]->flush_lock);
-	flush_lock_set_held(false);
-	for (unsigned i = 0; i < n; i++)
-		release_leaving(unused[i]);
-}
-
-static void drain_all(struct slab_cache *unused[], unsigned n, struct put_bad bad[])
-{
-	bool fenced;
-
-	for (unsigned i = 0; i < n; i++)
-		close_begin(unused[i]);
-	fenced = close_fence();
-	for (unsigned i = 0; i < n; i++) {
-		bad[i].n = 0;
-		if (fenced)
-			close_drain(unused[i], &bad[i]);
-		close_end(unused[i]);
-	}
-}
-
 /* Returns the number of caches that were closed. */
 static unsigned review_some(void)
 {
 	struct slab_cache *unused[CLOSED_MAX];
 	struct put_bad bad[CLOSED_MAX];
-	const unsigned n = lock_some(unused, find_unused(unused));
+	const unsigned n = find_unused(unused);
 	bool holds;
 
 	if (!n)
 		return 0;
-	drain_all(unused, n, bad);
-	unlock_all(unused, n);
+	caches_drain(unused, n, bad, NULL, NULL);
 	for (unsigned i = 0; i < n; i++) {
 		cache_release(unused[i], 0);
 		unused[i]->activity.growth_trace = cpu_use_trace(unused[i], &holds);
-		if (bad[i].n)
-			objects_report(unused[i], &bad[i], NULL);
 		cache_unpin(unused[i]);
 	}
 	return n;

@@ -55,16 +55,12 @@ size_t slab_limit(void)
 /* --- taking back ----------------------------------------------------------------- */
 
 /* Release the slabs that are empty without what CPUs hold, and those of guarded objects; first wait
- * for objects that wait for a grace period. Returns the number of slabs, or -1: flush_lock was not
- * free in time. */
-static long flush(struct slab_cache *cache)
+ * for objects that wait for a grace period. Returns the number of slabs. */
+static unsigned flush(struct slab_cache *cache)
 {
-	unsigned released;
-
 	rcu_wait_a_moment(cache);
-	if (!cache_flush_as(cache, FLUSH_LOCK_TIMED, &released))
-		return -1;
-	return released + guard_flush(cache);
+	cache_drain(cache, NULL, NULL);
+	return cache_release_empty(cache) + guard_flush(cache);
 }
 
 static void *take_on(struct slab_cache *cache, unsigned node)
@@ -90,52 +86,52 @@ static void *take(struct slab_cache *cache, const struct placement *placement)
 	return obj;
 }
 
-/* Move what CPUs hold to the slabs; true: they held something. While the arrays are closed, no
- * other thread takes more than the object that it needs, so a free object is found if one exists. A
- * constructor does not run under flush_lock. */
-static bool drain_and_take(struct slab_cache *cache, const struct placement *placement,
-			   void **ret_obj, struct put_bad *ret_bad)
-{
-	bool any = false;
+struct serving {
+	const struct placement *placement;
+	bool takes;
+	void *obj;
+};
 
-	defrag_give_back(cache);
-	close_begin(cache);
-	if (close_fence())
-		any = close_drain(cache, ret_bad) != 0;
-	if (ret_obj && !cache->ctor)
-		*ret_obj = take(cache, placement);
-	close_end(cache);
-	return any;
+/* While the arrays are closed, no other thread takes more than the object that it needs. With flush_lock
+ * and no slab being purged, every free object is in a listed slab, so one is found if it exists. */
+static void take_closed(struct slab_cache *cache, void *arg)
+{
+	struct serving *serving = arg;
+	bool more = true;
+
+	while (more) {
+		flush_lock_purged(cache);
+		more = defrag_give_back(cache);
+		if (!more && serving->takes)
+			serving->obj = take(cache, serving->placement);
+		flush_unlock(cache);
+	}
 }
 
-/* Serve the allocation from what the cache has; false: it has nothing. With flush_lock and no slab
- * being purged, every free object is in an array or in a listed slab. */
+/* Serve the allocation from what the cache has; false: it has nothing. A constructor does not run while
+ * the cache is closed. */
 static bool serve(struct slab_cache *cache, const struct placement *placement, void **ret_obj)
 {
-	struct put_bad bad = {0};
-	bool any;
+	struct serving serving = {.placement = placement};
+	long drained;
 
-	if (!cache || cache_debug_flags(cache) & DEBUG_FLAGS_SLAB || !flush_lock_purged(cache))
+	if (!cache || cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
 		return false;
-	any = drain_and_take(cache, placement, ret_obj, &bad);
-	flush_unlock(cache);
-	if (bad.n)
-		objects_report(cache, &bad, NULL);
-	if (ret_obj && cache->ctor)
-		*ret_obj = take(cache, placement);
-	return ret_obj ? *ret_obj != NULL : any;
+	serving.takes = ret_obj && !cache->ctor;
+	drained = cache_drain(cache, take_closed, &serving);
+	if (!ret_obj)
+		return drained > 0;
+	*ret_obj = serving.takes && drained >= 0 ? serving.obj : take(cache, placement);
+	return *ret_obj;
 }
 
 unsigned limit_shrink(struct slab_cache *cache)
 {
-	long released = flush(cache);
+	const unsigned released = flush(cache);
 
-	if (released < 0)
-		return 0;
-	released += cache_release_empty(cache, FLUSH_LOCK_TIMED);
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* the released slabs wait for a grace period */
 		rcu_wait_a_moment(cache);
-	return (unsigned)released;
+	return released;
 }
 
 static bool shrink_all(void)
@@ -152,12 +148,7 @@ static bool shrink_all(void)
 static bool make_room_in(struct slab_cache *cache, const struct placement *placement,
 			 void **ret_obj)
 {
-	long released;
-
-	if (serve(cache, placement, ret_obj))
-		return true;
-	released = flush(cache);
-	return released > 0 || (released == 0 && serve(cache, placement, ret_obj));
+	return serve(cache, placement, ret_obj) || flush(cache) || serve(cache, placement, ret_obj);
 }
 
 bool limit_make_room(struct slab_cache *cache, const struct placement *placement, void **ret_obj)

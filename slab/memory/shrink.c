@@ -15,12 +15,12 @@
 #include "pages/topology.h"
 #include "percpu/closing.h"
 
-unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how)
+unsigned cache_release_empty(struct slab_cache *cache)
 {
 	unsigned released = cache_release(cache, 0);
 
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += debug_node_shrink(cache, n, how);
+		released += debug_node_shrink(cache, n);
 	return released;
 }
 
@@ -29,8 +29,8 @@ unsigned cache_shrink(struct slab_cache *cache)
 	unsigned released;
 
 	SLAB_PROBE(shrink_begin, cache->name, cache);
-	released = cache_flush(cache) + legacy_finish(cache);
-	released += cache_release_empty(cache, FLUSH_LOCK_WAIT);
+	cache_drain(cache, NULL, NULL);
+	released = legacy_finish(cache) + cache_release_empty(cache);
 	SLAB_PROBE(shrink_end, cache->name, cache, released);
 	return released;
 }

@@ -4,8 +4,11 @@
 #include <errno.h>
 
 #include "base/fail.h"
+#include "base/signals.h"
 #include "core/gate.h"
+#include "core/flush_lock.h"
 #include "core/pin.h"
+#include "core/slab.h"
 #include "core/upcalls.h"
 #include "percpu/magazines.h"
 
@@ -47,8 +50,10 @@ static void set_arrays(struct slab_cache *cache, char *arrays)
 
 void close_begin(struct slab_cache *cache)
 {
-	cache->is_closed = true;
-	set_arrays(cache, cpu_arrays_none());
+	pthread_mutex_lock(&cache->flush_lock);
+	if (!cache->closers++)
+		set_arrays(cache, cpu_arrays_none());
+	pthread_mutex_unlock(&cache->flush_lock);
 	cpu_inject(CPU_INJECT_ARRAYS_CLOSED);
 }
 
@@ -62,10 +67,21 @@ bool close_fence(void)
 
 void close_end(struct slab_cache *cache)
 {
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		cpu_engine->open(cache->own_arrays, (int)cpu);
-	set_arrays(cache, cache->own_arrays);
-	cache->is_closed = false;
+	pthread_mutex_lock(&cache->flush_lock);
+	if (!--cache->closers) {
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+			cpu_engine->open(cache->own_arrays, (int)cpu);
+		set_arrays(cache, cache->own_arrays);
+	}
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+void closing_after_fork_child(struct slab_cache *cache)
+{
+	if (!cache->closers)
+		return;
+	cache->closers = 1;
+	close_end(cache);
 }
 
 /* --- draining --------------------------------------------------------------------------------- */
@@ -75,6 +91,18 @@ void close_end(struct slab_cache *cache)
  * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. */
 static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *buffer[OBJECTS_MAX];
+
+static void buffer_take(struct slab_cache *cache)
+{
+	pthread_mutex_lock(&cache->flush_lock);
+	pthread_mutex_lock(&buffer_lock);
+}
+
+static void buffer_drop(struct slab_cache *cache)
+{
+	pthread_mutex_unlock(&buffer_lock);
+	pthread_mutex_unlock(&cache->flush_lock);
+}
 
 /* May this array be left as it is? A write would populate the row of a CPU that has none. With an engine
  * of pairs even an empty array must be closed; with one of locks a thread that takes the lock after this
@@ -101,11 +129,11 @@ size_t close_drain_cpu(struct slab_cache *cache, int cpu, struct put_bad *ret_ba
 
 	if (is_untouched(cache, cpu))
 		return 0;
-	pthread_mutex_lock(&buffer_lock);
+	buffer_take(cache);
 	n = cpu_engine->close(cache->own_arrays, cpu, buffer);
 	cpu_inject(CPU_INJECT_ARRAY_EMPTIED);
 	put_buffer(cache, n, ret_bad);
-	pthread_mutex_unlock(&buffer_lock);
+	buffer_drop(cache);
 	if (n)
 		cache_event(cache, cpu, SLAB_EVENT_ARRAYS_CLOSED);
 	return n;
@@ -115,16 +143,21 @@ static size_t drain_magazines(struct slab_cache *cache, struct put_bad *ret_bad)
 {
 	size_t n, sum = 0;
 
-	pthread_mutex_lock(&buffer_lock);
-	while ((n = magazines_take(cache, OBJECTS_MAX - 1, buffer))) {
-		cpu_inject(CPU_INJECT_MAGAZINE_TAKEN);
-		put_buffer(cache, n, ret_bad);
+	do {
+		buffer_take(cache);
+		n = magazines_take(cache, OBJECTS_MAX - 1, buffer);
+		if (n) {
+			cpu_inject(CPU_INJECT_MAGAZINE_TAKEN);
+			put_buffer(cache, n, ret_bad);
+		}
+		buffer_drop(cache);
 		sum += n;
-	}
-	pthread_mutex_unlock(&buffer_lock);
+	} while (n);
 	return sum;
 }
 
+/* An array may look untouched because another thread has its objects in the buffer. The magazines come
+ * last and always need the lock, so that thread is done in the end. */
 size_t close_drain(struct slab_cache *cache, struct put_bad *ret_bad)
 {
 	size_t n = 0;
@@ -134,46 +167,59 @@ size_t close_drain(struct slab_cache *cache, struct put_bad *ret_bad)
 	return n + drain_magazines(cache, ret_bad);
 }
 
-bool cache_drain(struct slab_cache *cache, struct put_bad *ret_bad)
-{
-	bool fenced;
+/* --- all of it -------------------------------------------------------------------------------- */
 
-	close_begin(cache);
-	/* A cache that is being destroyed has no other users, so it needs no fence. */
-	fenced = close_fence() || cache_is_dying(cache);
-	if (fenced)
-		close_drain(cache, ret_bad);
-	close_end(cache);
-	return fenced;
+/* The cache is closed and fenced. */
+static size_t drain_closed(struct slab_cache *cache, struct put_bad *bad, closed_fn *fn, void *arg)
+{
+	const size_t n = close_drain(cache, bad);
+
+	if (fn)
+		fn(cache, arg);
+	return n;
 }
 
-/* With flush_lock, which this unlocks. */
-static bool flush(struct slab_cache *cache, unsigned *ret_released)
+/* A handler must not fork meanwhile: the child would open the caches, and this thread go on. */
+static long drain(struct slab_cache *const caches[], unsigned n, struct put_bad bad[],
+		  closed_fn *fn, void *arg)
+{
+	const uint64_t mask = signals_block();
+	size_t drained = 0;
+	bool fenced;
+
+	for (unsigned i = 0; i < n; i++)
+		close_begin(caches[i]);
+	/* A cache that is being destroyed has no other users, so it needs no fence. */
+	fenced = close_fence() || cache_is_dying(caches[0]);
+	for (unsigned i = 0; i < n; i++) {
+		bad[i].n = 0;
+		if (fenced)
+			drained += drain_closed(caches[i], &bad[i], fn, arg);
+		close_end(caches[i]);
+	}
+	signals_restore(mask);
+	return fenced ? (long)drained : -1;
+}
+
+long caches_drain(struct slab_cache *const caches[], unsigned n, struct put_bad bad[],
+		  closed_fn *fn, void *arg)
+{
+	long drained;
+
+	flush_hold_begin();
+	drained = drain(caches, n, bad, fn, arg);
+	flush_hold_end();
+	for (unsigned i = 0; i < n; i++) {
+		release_leaving(caches[i]);
+		if (SLAB_UNLIKELY(bad[i].n))
+			objects_report(caches[i], &bad[i], NULL);
+	}
+	return drained;
+}
+
+long cache_drain(struct slab_cache *cache, closed_fn *fn, void *arg)
 {
 	struct put_bad bad;
-	bool fenced;
 
-	bad.n = 0;
-	fenced = cache_drain(cache, &bad);
-	flush_unlock(cache);
-	*ret_released =
-		cache_release(cache, __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED));
-	if (SLAB_UNLIKELY(bad.n))
-		objects_report(cache, &bad, NULL);
-	return fenced;
-}
-
-unsigned cache_flush(struct slab_cache *cache)
-{
-	unsigned released;
-
-	flush_lock(cache);
-	flush(cache, &released);
-	return released;
-}
-
-bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released)
-{
-	*ret_released = 0;
-	return flush_lock_as(cache, how) && flush(cache, ret_released);
+	return caches_drain(&cache, 1, &bad, fn, arg);
 }

@@ -7,7 +7,8 @@
  * this right: the count of an array is 0 before its objects reach their slabs, and nobody judges an
  * entry of an array but in a section that reads the cache's pointer, or while the cache is closed.
  *
- * All functions run under the flush_lock of their caches.
+ * Several threads may close a cache at the same time: each fences for itself, and the last one opens
+ * it. Each step takes flush_lock, and no lock is held over the fence.
  */
 #pragma once
 
@@ -16,37 +17,40 @@
 #include <stdint.h>
 
 #include "core/cache.h"
-#include "core/flush_lock.h"
 #include "core/shard.h"
 
-/* Create the arrays of a new cache, short ones; destroy them. The caller holds registry_lock. */
+/* Create the arrays of a new cache, short ones; destroy them. */
 bool arrays_create(struct slab_cache *cache);
 void arrays_destroy(struct slab_cache *cache);
 
-/* close_begin() points a cache to the empty arrays. After it, for any number of caches, one
- * close_fence(). false: the kernel refuses the fence, so the arrays of other CPUs must stay as they are:
- * the caller opens the caches again. */
+/*
+ * caches_drain: close caches with one fence for all of them, move what CPUs and magazines hold to the
+ * slabs, call fn for each cache, unless it is NULL, and open them. bad[i] gets the bad objects of cache
+ * i, which this function reports. Returns the number of objects that were moved; -1: the kernel refuses
+ * the fence, and nothing was done. The caller holds no lock. `fn` may take flush_lock.
+ *
+ * cache_drain: the same for one cache.
+ */
+typedef void closed_fn(struct slab_cache *cache, void *arg);
+long caches_drain(struct slab_cache *const caches[], unsigned n, struct put_bad bad[],
+		  closed_fn *fn, void *arg);
+long cache_drain(struct slab_cache *cache, closed_fn *fn, void *arg);
+
+/* --- the steps ----------------------------------------------------------------------------- */
+
+/* Point a cache to the empty arrays. */
 void close_begin(struct slab_cache *cache);
+/* false: the kernel refuses, so the arrays of other CPUs must stay as they are. */
 bool close_fence(void);
-/* After the fence: move the objects of all CPUs and magazines to their slabs. Returns the number of
- * objects. Bad ones are added to *ret_bad for a report after flush_unlock(). */
+/* Move the objects of all CPUs and magazines to their slabs, one array at a time. Returns the number of
+ * objects; adds the bad ones to *ret_bad. */
 size_t close_drain(struct slab_cache *cache, struct put_bad *ret_bad);
 /* The same for one CPU. */
 size_t close_drain_cpu(struct slab_cache *cache, int cpu, struct put_bad *ret_bad);
-/* Let sections use the arrays again. */
+/* Let sections use the arrays again, unless another thread has closed the cache, too. */
 void close_end(struct slab_cache *cache);
-
-/* Close, drain and open. false: the fence was refused. */
-bool cache_drain(struct slab_cache *cache, struct put_bad *ret_bad);
-
-/* --- without flush_lock: these take it ---------------------------------------------------- */
-
-/* cache_drain(), then release the empty slabs but for min_partial of each shard, and report bad objects.
- * Returns the number of released slabs. */
-unsigned cache_flush(struct slab_cache *cache);
-/* The same with flush_lock taken as `how` says. false: the lock was not free in time, or the fence was
- * refused. */
-bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
+/* In the child of a fork: the threads that had closed the cache do not exist there. */
+void closing_after_fork_child(struct slab_cache *cache);
 
 /* --- looks, at any time ------------------------------------------------------------------- */
 

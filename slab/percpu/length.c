@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "core/flush_lock.h"
-#include "core/registry.h"
+#include "core/pin.h"
 #include "core/shard.h"
 #include "percpu/closing.h"
 
@@ -31,43 +31,33 @@ void length_init(struct slab_cache *cache)
 	cache->array_most = objects_of(cache, MOST_BYTES, cpu_array_room(true));
 }
 
-/* Give the cache long arrays. The lock of the registry serializes the creation of arrays. Threads that
- * still have the address of the short ones find them closed for ever. */
-static void lengthen_locked(struct slab_cache *cache, struct put_bad *bad)
+/* Let the cache have long arrays, unless another thread was faster. Threads that still have the address
+ * of the short ones find them closed for ever. */
+static void exchange(struct slab_cache *cache, void *arg)
 {
-	char *arrays = cpu_arrays_create(true);
+	char **arrays = arg;
 
-	if (!arrays)
-		return;
-	close_begin(cache);
-	if (close_fence()) {
-		close_drain(cache, bad);
+	pthread_mutex_lock(&cache->flush_lock);
+	if (!cache_has_long_arrays(cache)) {
 		__atomic_store_n(&cache->short_arrays, cache->own_arrays, __ATOMIC_RELEASE);
-		__atomic_store_n(&cache->own_arrays, arrays, __ATOMIC_RELEASE);
-		arrays = NULL;
+		__atomic_store_n(&cache->own_arrays, *arrays, __ATOMIC_RELEASE);
+		*arrays = NULL;
 	}
-	close_end(cache);
-	if (arrays)
-		cpu_arrays_destroy(arrays);
+	pthread_mutex_unlock(&cache->flush_lock);
 }
 
 static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 {
-	struct put_bad bad;
+	char *arrays;
 
-	bad.n = 0;
-	if (flush_lock_is_held() || pthread_mutex_trylock(&registry_lock) != 0)
+	if (flush_lock_is_held() || cache_is_dying(cache))
 		return;
-	if (flush_trylock(cache)) {
-		if (!cache_has_long_arrays(cache) && !cache_is_dying(cache))
-			lengthen_locked(cache, &bad);
-		pthread_mutex_unlock(&registry_lock);
-		flush_unlock(cache);
-	} else {
-		pthread_mutex_unlock(&registry_lock);
-	}
-	if (SLAB_UNLIKELY(bad.n))
-		objects_report(cache, &bad, NULL);
+	arrays = cpu_arrays_create(true);
+	if (!arrays)
+		return;
+	cache_drain(cache, exchange, &arrays);
+	if (arrays)
+		cpu_arrays_destroy(arrays);
 }
 
 /* The most objects of an array of a CPU that is not busy. Other CPUs write to the shards. */

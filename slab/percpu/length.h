@@ -22,5 +22,5 @@ static inline bool cache_has_long_arrays(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->short_arrays, __ATOMIC_RELAXED);
 }
 /* A miss on this CPU: choose the limit of its array anew; returns the limit. May replace the cache's
- * arrays, so the caller reads cache->arrays again. Takes no lock for longer than a try. */
+ * arrays, so the caller reads cache->arrays again. */
 unsigned length_miss(struct slab_cache *cache, int cpu);

@@ -432,7 +432,6 @@ void rcu_stop(struct cache_rcu *rcu)
 {
 	while (!start_driving(rcu))
 		hold_up();
-	cpu_arrays_touch(rcu->arrays); /* before rcu_destroy(), which runs under a lock */
 }
 
 void rcu_destroy(struct cache_rcu *rcu)

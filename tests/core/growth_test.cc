@@ -292,7 +292,7 @@ TEST_F(GrowthTest, CpusGiveBackBoth)
 {
 	grow_to(cache_large_from(cache_) + 4 * large_bytes());
 	free_every(2);
-	cache_flush(cache_);
+	cache_drain(cache_, nullptr, nullptr);
 	expect_exact(cache_);
 	EXPECT_EQ(stats_of(cache_).cpu_objects, 0u);
 	expect_intact();

@@ -104,7 +104,7 @@ TEST_F(WalkTest, TheVisitorMayEndIt)
 	on_visit = [this](struct slab *) { return visits_ < 4; };
 	walk();
 	EXPECT_EQ(visits_, 4u);
-	EXPECT_EQ(shard_->cursor, nullptr);
+	EXPECT_EQ(shard_->walks, nullptr);
 }
 
 TEST_F(WalkTest, TheVisitorMayTakeSlabsOff)

@@ -164,10 +164,10 @@ TEST(DecayRuleTest, AHugePageIsJudgedByAllItsSlabs)
 
 	free_all(cache,
 		 objects(inside.begin(), inside.begin() + static_cast<long>(inside.size() / 4)));
-	cache_flush(cache);
+	cache_drain(cache, nullptr, nullptr);
 	EXPECT_TRUE(decay_would_waste(slab)) << "three quarters are in use";
 	free_all(cache, objects(inside.begin() + static_cast<long>(inside.size() / 4), last));
-	cache_flush(cache);
+	cache_drain(cache, nullptr, nullptr);
 	EXPECT_FALSE(decay_would_waste(slab)) << "one quarter is in use";
 	free_all(cache, objects(last, inside.end()));
 	free_all(cache, outside);
@@ -181,7 +181,7 @@ TEST(DecayRuleTest, AHugePageOfSparseSlabsIsNotWasted)
 	const struct slab *slab = slab_of(objs[objs.size() / 2]);
 	const objects left = thinned(cache, objs, 3);
 
-	cache_flush(cache);
+	cache_drain(cache, nullptr, nullptr);
 	EXPECT_FALSE(decay_would_waste(slab));
 	free_all(cache, left);
 }

@@ -50,7 +50,8 @@ TEST(DecayTest, CachedBytesOfTheProcessAreWhatIsResident)
 	struct slab_process_stats stats = {};
 
 	free_all(cache, allocate(cache, 20000));
-	cache_flush(cache);
+	cache_drain(cache, nullptr, nullptr);
+	cache_release(cache, 0);
 	stats.struct_size = sizeof(stats);
 	ASSERT_EQ(slab_process_stats(&stats), 0);
 	EXPECT_GT(stats.cached_bytes, 0u);
@@ -155,7 +156,7 @@ TEST(DecayTest, MinPartialSlabsGoToo)
 
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 1000), 0);
 	free_all(cache, objs);
-	cache_flush(cache);
+	cache_drain(cache, nullptr, nullptr);
 	ASSERT_GT(stats_of(cache).empty, 0u);
 	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);

@@ -21,8 +21,13 @@
 #define MAGAZINE_SEEN_WITHOUT_LOCK 9
 #define MAGAZINE_WITHOUT_LOCK 10
 #define TAKE_READS_OUTSIDE 11
+#define OPENED_FOR_OTHERS 12            /* a mistake with CLOSERS=2 */
+#define MAGAZINES_WITHOUT_BUFFER 13     /* a mistake with CLOSERS=2 */
 #ifndef BUG
 #define BUG 0
+#endif
+#ifndef CLOSERS
+#define CLOSERS 1
 #endif
 #ifndef PIN
 #define PIN 0
@@ -37,13 +42,15 @@
 #define LOW(m) ((m) & -(m))
 #define CHECK(condition, name) assert((condition) || name)
 
-bit object_lost, object_twice, false_double, held_while_closed;
+bit object_lost, object_twice, false_double, held_while_closed, held_by_closer;
 
 bit opened = 1;                           /* cache->arrays leads to the arrays, or to none */
+byte closers;                           /* cache->closers */
+bit buffer;                             /* flush_lock, while a closer has objects in the buffer */
 bit locked;                             /* the depot's lock, while a thread puts objects there */
 byte count[2], entry[2 * MOST], section[2];
 byte in_slabs = ALL, magazine;          /* bits that are set; objects in the magazine */
-byte in_use, busy = 3;                  /* ghosts: objects of threads; threads inside an operation */
+byte in_use, busy = 2 + CLOSERS;        /* ghosts: objects of threads; threads inside an operation */
 
 #define MAY_RUN(cpu) ((PIN >> t & 1) == 0 || cpu == t)
 #define AT(i) entry[c * MOST + (i)]
@@ -136,7 +143,7 @@ MISSED:
 	:: atomic { opened && count[c] == MOST -> n = count[c]; m = NEWEST;
 #if BUG == TAKE_READS_OUTSIDE
 	   };
-	   atomic { opened && count[c] == MOST ->
+	   atomic { if :: opened && count[c] == MOST -> skip :: else -> m = 0; DROP; goto PUSH fi;
 #endif
 		BEGIN };
 	   if
@@ -207,23 +214,33 @@ REFILL:	/* cache_refill() */
 	atomic { flush(m); goto IDLE }
 }
 
+/* close_drain_cpu() */
 inline drain(cpu) {
-	atomic { m = ENTRIES(cpu) };
+	if
+	:: atomic { count[cpu] == 0 -> skip }
+	:: atomic { count[cpu] != 0 && !buffer -> buffer = 1; m = ENTRIES(cpu) };
 #if BUG == SLABS_BEFORE_COUNT || defined(FIRST_TO_SLABS)
-	atomic { flush(m); m = 0 };
-	atomic { count[cpu] = 0; CLEAR(entry[cpu * MOST]) CLEAR(entry[cpu * MOST + MOST - 1]) };
+	   atomic { flush(m); m = 0 };
+	   atomic { count[cpu] = 0; CLEAR(entry[cpu * MOST]) CLEAR(entry[cpu * MOST + MOST - 1]) buffer = 0 }
 #else
-	atomic { count[cpu] = 0; CLEAR(entry[cpu * MOST]) CLEAR(entry[cpu * MOST + MOST - 1]) };
-	atomic { flush(m); m = 0 };
+	   atomic { count[cpu] = 0; CLEAR(entry[cpu * MOST]) CLEAR(entry[cpu * MOST + MOST - 1]) };
+	   atomic { flush(m); m = 0; buffer = 0 }
 #endif
+	fi
 }
 
-/* cache_drain() */
-active proctype Closer() {
+#if BUG == MAGAZINES_WITHOUT_BUFFER
+#define BUFFER_FREE true
+#else
+#define BUFFER_FREE !buffer
+#endif
+
+/* caches_drain() */
+proctype Closer() {
 	byte m = 0;
 
 IDLE:	atomic { busy--; check() };
-	atomic { busy++; opened = 0 };
+	atomic { busy++; closers++; opened = 0 };
 #if BUG != NO_FENCE
 	atomic { section[0] = 0 };
 	atomic { section[1] = 0 };
@@ -237,14 +254,21 @@ IDLE:	atomic { busy--; check() };
 #if BUG == MAGAZINE_SEEN_WITHOUT_LOCK
 	:: atomic { magazine == 0 -> skip }
 #endif
-	:: atomic { !locked -> m = magazine; magazine = 0; flush(m); m = 0 }
+	:: atomic { !locked && BUFFER_FREE -> m = magazine; magazine = 0; flush(m); m = 0 }
 	fi;
 #if BUG != OPENED_BEFORE_DRAINED
 	atomic { CHECK(magazine == 0 && ENTRIES(0) == 0 && ENTRIES(1) == 0, held_while_closed) };
 #endif
-	atomic { opened = 1; goto IDLE }
+#if CLOSERS > 1
+	atomic { CHECK(!buffer, held_by_closer) };
+#endif
+	atomic { closers--; opened = closers == 0 || BUG == OPENED_FOR_OTHERS; goto IDLE }
 }
 
 init {
-	atomic { run Thread(0); run Thread(1) }
+	atomic { run Thread(0); run Thread(1); run Closer();
+#if CLOSERS == 2
+		run Closer()
+#endif
+	}
 }

@@ -15,12 +15,10 @@ protected:
 	/* body() while the cache is closed and fenced. */
 	void closed(const std::function<void()> &body)
 	{
-		flush_lock(cache_);
 		close_begin(cache_);
 		EXPECT_TRUE(close_fence());
 		body();
 		close_end(cache_);
-		flush_unlock(cache_);
 	}
 };
 
@@ -113,38 +111,28 @@ TEST_F(ClosingTest, BadObjectsOfADrainAreNoted)
 
 	free(objs);
 	slab_free(cache_, objs[0]);
-	flush_lock(cache_);
-	EXPECT_TRUE(cache_drain(cache_, &bad));
-	flush_unlock(cache_);
+	closed([&] { close_drain(cache_, &bad); });
 	ASSERT_EQ(bad.n, 1u);
 	EXPECT_EQ(bad.bad[0].obj, objs[0]);
 	EXPECT_EQ(bad.bad[0].what, PUT_FREE_ALREADY);
 }
 
-TEST_F(ClosingTest, AFlushLeavesMinPartialEmptySlabs)
+/* The last of the threads that close a cache opens it. */
+TEST_F(ClosingTest, TwoThreadsMayCloseIt)
 {
-	free(alloc(10 * cache_->large.objects));
-	cache_->min_partial = 2;
-	EXPECT_GT(cache_flush(cache_), 0u);
-	const struct shard_sums sums = cache_sums(cache_);
-	EXPECT_EQ(sums.used, 0u);
-	EXPECT_EQ(sums.empty, 2u);
-}
+	free(alloc(10));
+	closed([&] {
+		std::thread([&] {
+			const std::size_t held = arrays_objects(cache_);
 
-TEST_F(ClosingTest, AFlushWithATimeLimitGivesUpWhereTheLockIsHeld)
-{
-	unsigned released;
-
-	alloc();
-	flush_lock(cache_);
-	std::thread([&] {
-		EXPECT_FALSE(cache_flush_as(cache_, FLUSH_LOCK_TIMED, &released));
-	}).join();
-	flush_unlock(cache_);
-	EXPECT_EQ(released, 0u);
-	EXPECT_GT(count(), 0u);
-	EXPECT_TRUE(cache_flush_as(cache_, FLUSH_LOCK_TIMED, &released));
-	EXPECT_EQ(count(), 0u);
+			EXPECT_EQ(cache_drain(cache_, nullptr, nullptr), static_cast<long>(held));
+		}).join();
+		EXPECT_EQ(cpu_pop(cache_), nullptr);
+		EXPECT_NE(cache_->arrays, cache_->own_arrays);
+	});
+	EXPECT_EQ(cache_->arrays, cache_->own_arrays);
+	EXPECT_EQ(arrays_objects(cache_), 0u);
+	expect_counted();
 }
 
 TEST_F(ClosingTest, SwitchingDebugFlagsOnEmptiesThem)
@@ -212,7 +200,11 @@ TEST_F(ClosingTest, AHandlerFindsAClosedCacheEmpty)
 	action.sa_handler = pop_and_push;
 	sigaction(SIGUSR1, &action, &before);
 	cpu_inject_hook = raise_at;
-	cache_flush(cache_);
+	closed([&] {
+		struct put_bad bad = {};
+
+		close_drain(cache_, &bad);
+	});
 	cpu_inject_hook = nullptr;
 	sigaction(SIGUSR1, &before, nullptr);
 	EXPECT_GE(handled_signals, 3u);
@@ -222,27 +214,18 @@ TEST_F(ClosingTest, AHandlerFindsAClosedCacheEmpty)
 
 /* --- fork ------------------------------------------------------------------------------------- */
 
-TEST_F(ClosingTest, AForkWaitsUntilTheCacheIsOpen)
+TEST_F(ClosingTest, AChildFindsTheCacheOpen)
 {
-	std::string failure = "no child";
-
 	free(alloc(10));
-	flush_lock(cache_);
 	close_begin(cache_);
-	std::thread forks([&] {
-		failure = run_in_child([&] {
-			return cache_->is_closed || cache_->arrays == cpu_arrays_none() ||
-					       !slab_alloc(cache_)
-				       ? 1
-				       : 0;
-		});
+	EXPECT_IN_CHILD([&] {
+		return cache_->closers || cache_->arrays != cache_->own_arrays ||
+				       !slab_alloc(cache_)
+			       ? 1
+			       : 0;
 	});
-
 	EXPECT_TRUE(close_fence());
 	close_end(cache_);
-	flush_unlock(cache_);
-	forks.join();
-	EXPECT_EQ(failure, "");
 }
 
 /* --- without a fence --------------------------------------------------------------------------- */
@@ -285,14 +268,10 @@ TEST_F(UnfencedTest, AShrinkLeavesWhatCpusHold)
 	held_.push_back(obj);
 }
 
-TEST_F(UnfencedTest, AFlushSaysSo)
+TEST_F(UnfencedTest, ADrainSaysSo)
 {
 	alloc();
-	unfenced([this] {
-		unsigned released;
-
-		EXPECT_FALSE(cache_flush_as(cache_, FLUSH_LOCK_WAIT, &released));
-	});
+	unfenced([this] { EXPECT_EQ(cache_drain(cache_, nullptr, nullptr), -1); });
 }
 
 TEST_F(UnfencedTest, DebugFlagsTakeEffect)

@@ -75,7 +75,7 @@ TEST_F(LengthTest, ItHasAMost)
 TEST_F(LengthTest, ItHasASixteenthOfTheObjectsAtMost)
 {
 	free(std::vector<void *>(held_.begin() + 100, held_.end()));
-	cache_flush(cache_);
+	cache_drain(cache_, nullptr, nullptr);
 	cache_release(cache_, 0);
 	const struct shard_sums sums = cache_sums(cache_);
 	const auto most = static_cast<unsigned>(sums.room / 16);
@@ -88,7 +88,7 @@ TEST_F(LengthTest, ItHasASixteenthOfTheObjectsAtMost)
 TEST_F(LengthTest, AStreakOfMissesLiftsThatBound)
 {
 	free(std::vector<void *>(held_.begin() + 100, held_.end()));
-	cache_flush(cache_);
+	cache_drain(cache_, nullptr, nullptr);
 	cache_release(cache_, 0);
 	unsigned now = 0;
 

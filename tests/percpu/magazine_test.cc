@@ -170,13 +170,11 @@ TEST_F(MagazineTest, SwitchingDebugFlagsOnReturnsTheirObjects)
 TEST_F(MagazineTest, AClosedCacheGetsNone)
 {
 	free_some(length);
-	flush_lock(cache_);
 	close_begin(cache_);
 	EXPECT_TRUE(close_fence());
 	EXPECT_FALSE(magazine_put(cache_, topology_node_of_cpu(cpu_)));
 	EXPECT_FALSE(magazine_get(cache_, topology_node_of_cpu(cpu_)));
 	close_end(cache_);
-	flush_unlock(cache_);
 	EXPECT_EQ(magazines_objects(cache_), 0u);
 }
 
@@ -196,7 +194,6 @@ void close_where_a_magazine_is_filled(int point)
 	closer = std::thread([cache] {
 		struct put_bad bad = {};
 
-		flush_lock(cache);
 		close_begin(cache);
 		EXPECT_TRUE(close_fence());
 		close_drain(cache, &bad);
@@ -204,7 +201,6 @@ void close_where_a_magazine_is_filled(int point)
 		while (!looked)
 			usleep(100);
 		close_end(cache);
-		flush_unlock(cache);
 	});
 	/* It waits for the depot's lock, or else it has drained too early. */
 	for (int ms = 0; ms < 100 && !drained; ms++)

@@ -178,8 +178,9 @@ TEST(CoreScheduleTest, ClosingLosesNothingAndReportsNothing)
 	for_seeds(100, [](std::uint64_t seed) {
 		arena all(6);
 
-		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); },
-				     repeat(8, [&] { cache_flush(all.cache()); })});
+		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); }, repeat(8, [&] {
+					     cache_drain(all.cache(), nullptr, nullptr);
+				     })});
 	});
 }
 
@@ -188,9 +189,9 @@ TEST(CoreScheduleTest, TwoThreadsThatCloseAreInTurns)
 	for_seeds(40, [](std::uint64_t seed) {
 		arena all(4);
 
-		run_scheduled(seed,
-			      {[&] { all.use(60); }, repeat(6, [&] { cache_flush(all.cache()); }),
-			       repeat(6, [&] { slab_cache_shrink(all.cache()); })});
+		run_scheduled(seed, {[&] { all.use(60); },
+				     repeat(6, [&] { cache_drain(all.cache(), nullptr, nullptr); }),
+				     repeat(6, [&] { slab_cache_shrink(all.cache()); })});
 	});
 }
 
@@ -204,7 +205,6 @@ TEST(CoreScheduleTest, AClosedCacheHoldsNothing)
 			struct slab_cache *cache = all.cache();
 			struct put_bad bad = {};
 
-			flush_lock(cache);
 			close_begin(cache);
 			if (close_fence()) {
 				close_drain(cache, &bad);
@@ -214,7 +214,6 @@ TEST(CoreScheduleTest, AClosedCacheHoldsNothing)
 				EXPECT_EQ(magazines_objects(cache), 0u);
 			}
 			close_end(cache);
-			flush_unlock(cache);
 			EXPECT_EQ(bad.n, 0u);
 		};
 
@@ -251,8 +250,9 @@ TEST(CoreScheduleTest, MagazinesLoseNothing)
 				}
 		};
 
-		run_scheduled(seed,
-			      {produce, consume, repeat(3, [&] { cache_flush(all.cache()); })});
+		run_scheduled(seed, {produce, consume, repeat(3, [&] {
+					     cache_drain(all.cache(), nullptr, nullptr);
+				     })});
 	});
 }
 
@@ -394,21 +394,22 @@ TEST(CoreScheduleTest, ADoubleFreeIsFoundWhereverTheObjectIs)
 		all.expected_reports = 1;
 		for (int i = 0; i < 20; i++)
 			objs.push_back(all.alloc());
-		run_scheduled(seed, {[&] {
-					     void *twice = objs[schedule_random(10)];
+		run_scheduled(seed,
+			      {[&] {
+				       void *twice = objs[schedule_random(10)];
 
-					     for (int i = 0; i < 10; i++) {
-						     all.free(objs[static_cast<std::size_t>(i)]);
-						     if (objs[static_cast<std::size_t>(i)] == twice)
-							     schedule_point();
-					     }
-					     slab_free(all.cache(), twice);
-				     },
-				     [&] {
-					     for (std::size_t i = 10; i < 20; i++)
-						     all.free(objs[i]);
-				     },
-				     repeat(3, [&] { cache_flush(all.cache()); })});
+				       for (int i = 0; i < 10; i++) {
+					       all.free(objs[static_cast<std::size_t>(i)]);
+					       if (objs[static_cast<std::size_t>(i)] == twice)
+						       schedule_point();
+				       }
+				       slab_free(all.cache(), twice);
+			       },
+			       [&] {
+				       for (std::size_t i = 10; i < 20; i++)
+					       all.free(objs[i]);
+			       },
+			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 	});
 }
 
@@ -417,7 +418,6 @@ TEST(CoreScheduleTest, WalksBesideSlabsThatMoveEnd)
 	for_seeds(40, [](std::uint64_t seed) {
 		arena all(2);
 		const auto walk = [&] {
-			flush_lock(all.cache());
 			for (struct shard *shard = all.cache()->shard;
 			     shard < shards_end(all.cache()); shard++)
 				shard_walk(
@@ -428,7 +428,6 @@ TEST(CoreScheduleTest, WalksBesideSlabsThatMoveEnd)
 						return true;
 					},
 					nullptr);
-			flush_unlock(all.cache());
 		};
 
 		run_scheduled(seed, {[&] { all.use(100, 60); }, [&] { all.use(100, 60); },
@@ -443,8 +442,9 @@ TEST(CoreScheduleTest, ArraysBecomeLonger)
 		arena all(4);
 
 		__atomic_store_n(&all.cache()->array_most, 200, __ATOMIC_RELAXED);
-		run_scheduled(seed, {[&] { all.use(400, 300); }, [&] { all.use(400, 300); },
-				     repeat(3, [&] { cache_flush(all.cache()); })});
+		run_scheduled(seed,
+			      {[&] { all.use(400, 300); }, [&] { all.use(400, 300); },
+			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 	});
 }
 
