@@ -37,15 +37,10 @@
 #include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "memory/decay.h"
 #include "memory/defrag.h"
-#include "memory/growth.h"
-#include "memory/holders.h"
-#include "memory/machine.h"
-#include "memory/pressure.h"
-#include "memory/soft.h"
-#include "memory/surplus.h"
+#include "memory/turn.h"
 #include "pages/free_slabs.h"
+#include "pages/idle.h"
 #include "pages/topology.h"
 #include "percpu/closing.h"
 #include "rcu/free_rcu.h"
@@ -207,15 +202,10 @@ static void repair(void)
 	segment_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
-	decay_after_fork_child();
-	growth_after_fork_child();
-	surplus_after_fork_child();
-	machine_after_fork_child();
-	soft_after_fork_child();
-	holders_after_fork_child();
+	turns_after_fork_child();
+	decay_clear_after_fork();
 	large_after_fork_child();
 	fault_after_fork_child();
-	pressure_after_fork_child();
 }
 
 static void child(void)

@@ -61,6 +61,7 @@
 #include "memory/growth.h"
 #include "memory/holders.h"
 #include "memory/shrink.h"
+#include "memory/turn.h"
 #include "pages/free_slabs.h"
 #include "pages/huge.h"
 #include "pages/idle.h"
@@ -76,7 +77,6 @@
  * them it may have more memory to return. */
 #define PURGED UINT32_C(0xffff0000)
 
-static uint32_t passing; /* atomic: a pass is running */
 static bool huge_pages; /* atomic: the system always used huge pages when the last pass began */
 
 /* --- huge pages ---------------------------------------------------------------------- */
@@ -411,26 +411,13 @@ static void pass(void)
 	SLAB_PROBE(decay_end, now);
 }
 
-static bool begin_passing(void)
-{
-	uint32_t no = 0;
-
-	return __atomic_compare_exchange_n(&passing, &no, 1, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
-static void end_passing(void)
-{
-	__atomic_store_n(&passing, 0, __ATOMIC_RELEASE);
-}
-
 void decay_tick(uint64_t now)
 {
-	if (decay_is_asleep() || !begin_passing())
+	if (decay_is_asleep() || !turn_take(TURN_DECAY))
 		return;
 	if (decay_take_due(now))
 		pass();
-	end_passing();
+	turn_end(TURN_DECAY);
 }
 
 long decay_wait(void)
@@ -470,10 +457,4 @@ size_t slab_trim(void)
 
 	cancel_restore(cancel);
 	return bytes;
-}
-
-void decay_after_fork_child(void)
-{
-	passing = 0;
-	decay_clear_after_fork();
 }

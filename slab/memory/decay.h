@@ -36,8 +36,6 @@ void decay_tick(uint64_t now);
 /* decay_tick(); returns the milliseconds until the next call is due, or -1 while no passes run
  * (see slab_maintain()). */
 long decay_maintain(uint64_t now);
-/* In the child of a fork: the thread that ran a pass does not exist there. */
-void decay_after_fork_child(void);
 /* The work of slab_trim(). *ret_slabs: the number of slabs that caches
  * returned. */
 size_t decay_trim(unsigned *ret_slabs);

@@ -6,6 +6,7 @@
  */
 #include "memory/growth.h"
 #include "memory/machine.h"
+#include "memory/turn.h"
 #include "base/cancel.h"
 #include "core/flush_lock.h"
 #include "core/registry.h"
@@ -36,11 +37,9 @@
 uint64_t growth_from = (uint64_t)1 << 20;
 uint64_t growth_peak, growth_peak_from = (uint64_t)1 << 20;
 
-static uint32_t reviewing; /* atomic: a review is running */
-
 static uint64_t next_from(uint64_t used)
 {
-	return used + (used / GROWTH_PART > GROWTH_STEP ? used / GROWTH_PART : GROWTH_STEP);
+	return growth_next(used, GROWTH_PART, GROWTH_STEP);
 }
 
 /* How often CPUs have got objects from magazines and slabs. */
@@ -159,19 +158,11 @@ static void stay_below_peak(void)
 	set_peak(account_resident());
 }
 
-static bool begin(void)
-{
-	uint32_t no = 0;
-
-	return __atomic_compare_exchange_n(&reviewing, &no, 1, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
 void growth_review(void)
 {
 	int saved = errno, cancel;
 
-	if (flush_lock_is_held() || debug_is_destroying() || !begin())
+	if (flush_lock_is_held() || debug_is_destroying() || !turn_take(TURN_REVIEW))
 		return;
 	cancel = cancel_disable();
 	stay_below_peak();
@@ -180,7 +171,7 @@ void growth_review(void)
 	machine_look();
 	review();
 	segment_trim_metadata();
-	__atomic_store_n(&reviewing, 0, __ATOMIC_RELEASE);
+	turn_end(TURN_REVIEW);
 	cancel_restore(cancel);
 	errno = saved;
 }
@@ -192,9 +183,4 @@ void growth_after_decay(void)
 	if (from < __atomic_load_n(&growth_from, __ATOMIC_RELAXED))
 		__atomic_store_n(&growth_from, from, __ATOMIC_RELAXED);
 	set_peak(account_resident());
-}
-
-void growth_after_fork_child(void)
-{
-	reviewing = 0;
 }

@@ -42,5 +42,8 @@ static inline void growth_check(void)
 /* Memory was returned: a process that has shrunk runs reviews when it grows again. */
 void growth_after_decay(void);
 
-/* In the child of a fork: the thread that ran a review does not exist there. */
-void growth_after_fork_child(void);
+/* The next step behind `used` bytes: 1/part of them, or `least` if that is more. */
+static inline uint64_t growth_next(uint64_t used, unsigned part, uint64_t least)
+{
+	return used + (used / part > least ? used / part : least);
+}

@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "core/registry.h"
 #include "core/shard.h"
+#include "memory/turn.h"
 #include "pages/topology.h"
 #include "percpu/closing.h"
 #include "report/profile.h"
@@ -37,13 +38,13 @@ struct holder {
 	char name[SLAB_MAX_NAME + 1];
 };
 
+/* Of the thread whose turn it is. */
 static struct {
 	struct report report;
 	struct holder largest[HOLDERS];
 	char frame[1][SYMBOL_TEXT];
 } work;
 
-static uint32_t writing; /* atomic: a thread uses `work` */
 uint64_t holders_reported;
 
 /* --- notes --------------------------------------------------------------------------------- */
@@ -259,7 +260,7 @@ static bool begin(void)
 	    !__atomic_compare_exchange_n(&holders_reported, &last, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
-	return !__atomic_exchange_n(&writing, 1, __ATOMIC_ACQUIRE);
+	return turn_take(TURN_HOLDERS);
 }
 
 SLAB_SLOWPATH const char *holders_report(const struct slab_cache *cache, size_t bytes,
@@ -275,10 +276,5 @@ SLAB_SLOWPATH const char *holders_report(const struct slab_cache *cache, size_t 
 
 void holders_done(void)
 {
-	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
-}
-
-void holders_after_fork_child(void)
-{
-	writing = 0;
+	turn_end(TURN_HOLDERS);
 }

@@ -25,8 +25,5 @@ void holders_done(void);
 /* holders_note: a decay pass ends; once a minute, note the bytes of all caches. */
 void holders_note(void);
 
-/* In the child of a fork: the thread that wrote a report may not exist. */
-void holders_after_fork_child(void);
-
 /* Atomic: when the last report was begun, in µs; 0: never. */
 extern uint64_t holders_reported;

@@ -10,15 +10,15 @@
 #include "base/compiler.h"
 #include "base/options.h"
 #include "memory/group.h"
+#include "memory/turn.h"
 #include "pages/account.h"
 #include "pages/os.h"
 
 #define PAUSE_US UINT64_C(1000000)
 
-static bool looking; /* atomic: a thread reads the files */
 static bool forgotten; /* atomic: the program has set a limit */
 
-/* Of the thread that set `looking`. */
+/* Of the thread whose turn it is. */
 static void *mapped; /* the room, which few processes need */
 static struct group_room *room;
 static uint64_t looked; /* µs; 0: not yet */
@@ -105,30 +105,21 @@ static bool set_limits(uint64_t bytes)
 	return before && limit > before;
 }
 
-static bool begin(void)
-{
-	return !__atomic_exchange_n(&looking, true, __ATOMIC_ACQUIRE);
-}
-
-static void end(void)
-{
-	__atomic_store_n(&looking, false, __ATOMIC_RELEASE);
-}
-
 bool machine_look(void)
 {
 	const struct slab_options *options = slab_options();
 	bool risen = false;
 	uint64_t now;
 
-	if (SLAB_LIKELY(!options->limit_percent && !options->soft_percent) || !begin())
+	if (SLAB_LIKELY(!options->limit_percent && !options->soft_percent) ||
+	    !turn_take(TURN_MACHINE))
 		return false;
 	now = clock_us();
 	if (!looked || now - looked >= PAUSE_US) {
 		looked = now;
 		risen = set_limits(read_machine());
 	}
-	end();
+	turn_end(TURN_MACHINE);
 	return risen;
 }
 
@@ -141,15 +132,10 @@ uint64_t machine_bytes(void)
 {
 	uint64_t bytes;
 
-	while (!begin())
+	while (!turn_take(TURN_MACHINE))
 		;
 	bytes = read_machine();
 	looked = 0;
-	end();
+	turn_end(TURN_MACHINE);
 	return bytes;
-}
-
-void machine_after_fork_child(void)
-{
-	looking = false;
 }

@@ -19,6 +19,3 @@ bool machine_look(void);
 void machine_forget_limit(void);
 /* The bytes that the process may have. */
 uint64_t machine_bytes(void);
-
-/* In the child of a fork: the thread that looked does not exist there. */
-void machine_after_fork_child(void);

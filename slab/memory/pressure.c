@@ -3,8 +3,8 @@
  * Memory pressure: how the files that pressure.h describes are found, read and watched.
  *
  * Either the server of the control socket watches the files (pressure_tick(),
- * pressure_event()), or slab_maintain() reads them (pressure_poll()). The flag `looking`
- * admits one thread at a time; another thread does not wait but skips its turn.
+ * pressure_event()), or slab_maintain() reads them (pressure_poll()). One thread
+ * has its turn at a time.
  */
 #include "memory/pressure.h"
 #include "base/probe.h"
@@ -13,6 +13,7 @@
 #include "base/descriptors.h"
 #include "base/maintenance.h"
 #include "memory/group.h"
+#include "memory/turn.h"
 #include "pages/account.h"
 
 #include <errno.h>
@@ -43,7 +44,6 @@ _Static_assert(EVENTS + 1 == PRESSURE_FILES, "each has a tag");
 static const char *psi_file; /* NULL: the system's */
 
 static SLAB_EARLY bool wanted; /* atomic: a cache with args.reclaim exists */
-static bool looking;  /* atomic: a thread reads the files or reclaims */
 static SLAB_EARLY bool watching; /* atomic: the server watches the files */
 
 /* Used by the server's thread; other threads may read `deaf`. A file is deaf after it
@@ -55,23 +55,13 @@ static struct {
 	{DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}};
 static uint64_t heard; /* µs: when a file last became deaf */
 
-/* Written by the thread that set `looking`. */
+/* Written by the thread whose turn it is. */
 static uint64_t relieved; /* µs: when the last reclaim ended; 0: there was none */
 static uint64_t seen_events, seen_total[2];
 static bool events_seen, total_seen[2];
 
-/* Used by the thread that set `looking`. They are too large for the stack of a program's thread. */
+/* Used by the thread whose turn it is. They are too large for the stack of a program's thread. */
 static struct group_room room;
-
-static bool begin_looking(void)
-{
-	return !__atomic_exchange_n(&looking, true, __ATOMIC_ACQUIRE);
-}
-
-static void end_looking(void)
-{
-	__atomic_store_n(&looking, false, __ATOMIC_RELEASE);
-}
 
 /* --- files -------------------------------------------------------------------------- */
 
@@ -186,7 +176,7 @@ long pressure_poll(void)
 	if (!__atomic_load_n(&wanted, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&watching, __ATOMIC_RELAXED))
 		return -1;
-	if (!begin_looking())
+	if (!turn_take(TURN_PRESSURE))
 		return POLL_MS;
 	/* Read all files, without a short circuit: each call updates the last value of its file. */
 	shows = psi_shows_pressure(MACHINE);
@@ -194,7 +184,7 @@ long pressure_poll(void)
 	shows |= events_show_pressure();
 	if (shows)
 		relieve();
-	end_looking();
+	turn_end(TURN_PRESSURE);
 	return POLL_MS;
 }
 
@@ -262,11 +252,11 @@ static void open_file(const struct watch *watch, unsigned tag, unsigned which)
 
 static void begin_watching(const struct watch *watch, unsigned tag)
 {
-	if (!begin_looking())
+	if (!turn_take(TURN_PRESSURE))
 		return;
 	for (unsigned which = 0; which < PRESSURE_FILES; which++)
 		open_file(watch, tag, which);
-	end_looking();
+	turn_end(TURN_PRESSURE);
 	__atomic_store_n(&watching, true, __ATOMIC_RELAXED);
 }
 
@@ -322,13 +312,13 @@ void pressure_event(const struct watch *watch, unsigned which, uint32_t events)
 	}
 	if (which == EVENTS)
 		drain(file[which].descriptor.fd);
-	if (!begin_looking())
+	if (!turn_take(TURN_PRESSURE))
 		return;
 	if (which == EVENTS)
 		shows = events_show_pressure();
 	if (shows)
 		relieve();
-	end_looking();
+	turn_end(TURN_PRESSURE);
 }
 
 void pressure_close(const struct watch *watch)
@@ -345,18 +335,13 @@ void pressure_start(void)
 	maintenance_start_ticks();
 }
 
-void pressure_after_fork_child(void)
-{
-	end_looking();
-}
-
 void pressure_set_paths(const char *psi, const char *group)
 {
-	while (!begin_looking())
+	while (!turn_take(TURN_PRESSURE))
 		;
 	psi_file = psi;
 	group_set_directory(group);
 	relieved = 0;
 	events_seen = total_seen[MACHINE] = total_seen[GROUP] = false;
-	end_looking();
+	turn_end(TURN_PRESSURE);
 }

@@ -53,9 +53,6 @@ void pressure_close(const struct watch *watch);
  * call this, with no lock held. */
 long pressure_poll(void);
 
-/* In the child of a fork: the thread that read the files does not exist there. */
-void pressure_after_fork_child(void);
-
 /* For tests: read these files instead of /proc/pressure/memory and the group's directory. NULL:
  * the system's. Resets the state of the earlier files. */
 void pressure_set_paths(const char *psi, const char *group);

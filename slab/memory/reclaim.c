@@ -22,16 +22,27 @@
  * memory. */
 #define FRUITLESS_ROUNDS 8u
 
+/* The most caches that one round calls, the largest first. */
+#define CALLS_MAX 64u
+
 static __thread bool reclaiming;
+static uint64_t last_seq; /* the number of the last call: atomic, changes under registry_lock */
+static uint64_t freed; /* atomic: objects, as all callbacks returned */
 
 /* --- the choice --------------------------------------------------------------------------- */
 
-static bool was_called(const struct reclaim_round *round, const struct slab_cache *cache)
+/* The objects that all threads' callbacks have freed since the round began. */
+static uint64_t freed_in(const struct reclaim_round *round)
 {
-	for (unsigned i = 0; i < round->count; i++)
-		if (round->cache[i] == cache)
-			return true;
-	return false;
+	return round->number ? __atomic_load_n(&freed, __ATOMIC_RELAXED) - round->freed_before : 0;
+}
+
+/* May another round find something? Callbacks have freed objects, or those of other threads may. */
+static bool was_fruitful(const struct reclaim_round *round)
+{
+	const uint64_t calls = __atomic_load_n(&last_seq, __ATOMIC_RELAXED) + 1 - round->number;
+
+	return freed_in(round) || (round->number && calls > round->count);
 }
 
 /* The bytes of slabs, rounded to a power of two: its exponent + 1. 0: the cache has no slabs. */
@@ -63,29 +74,39 @@ static struct slab_cache *choose(const struct reclaim_round *round, const struct
 	struct slab_cache *best = NULL;
 
 	for (struct slab_cache *c = registry_first; c; c = c->next)
-		if ((!only || c == only) && may_be_called(c) && !was_called(round, c) &&
+		if ((!only || c == only) && may_be_called(c) && c->reclaim_seq < round->number &&
 		    (!best || comes_before(c, best)))
 			best = c;
 	return best;
 }
 
+/* Under registry_lock. */
+static void begin(struct reclaim_round *round)
+{
+	if (round->number)
+		return;
+	round->number = last_seq + 1;
+	round->freed_before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
+}
+
 /* Choose and pin the next cache; NULL: none is left, or registry_lock was not free in time. */
 static struct slab_cache *pick(struct reclaim_round *round, const struct slab_cache *only)
 {
-	static uint64_t last_seq;
 	struct slab_cache *cache;
 
-	if (round->count == RECLAIM_MAX || own_work_must_end())
+	if (round->count == CALLS_MAX || own_work_must_end())
 		return NULL;
 	if (round->wait)
 		pthread_mutex_lock(&registry_lock);
 	else if (!mutex_lock_timed(&registry_lock))
 		return NULL;
+	begin(round);
 	cache = choose(round, only);
 	if (cache) {
-		cache->reclaim_seq = ++last_seq;
+		cache->reclaim_seq = last_seq + 1;
+		__atomic_store_n(&last_seq, cache->reclaim_seq, __ATOMIC_RELAXED);
 		cache_pin(cache);
-		round->cache[round->count++] = cache;
+		round->count++;
 	}
 	pthread_mutex_unlock(&registry_lock);
 	return cache;
@@ -93,7 +114,7 @@ static struct slab_cache *pick(struct reclaim_round *round, const struct slab_ca
 
 /* --- reclaiming ---------------------------------------------------------------------------- */
 
-static size_t call(struct slab_cache *cache)
+static void call(struct slab_cache *cache)
 {
 	struct callback callback = callback_begin(cache);
 	size_t objects;
@@ -106,17 +127,20 @@ static size_t call(struct slab_cache *cache)
 	callback_end(&callback);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
-	return objects;
+	__atomic_fetch_add(&freed, objects, __ATOMIC_RELAXED);
 }
 
-bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs)
+/* Call the next cache that was not called in this round; with `only`, consider that cache alone.
+ * *ret_slabs: slabs that went to the page layer. false: no cache is left, or registry_lock was not free
+ * in time. */
+static bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs)
 {
 	struct slab_cache *cache = pick(round, only);
 
 	*ret_slabs = 0;
 	if (!cache)
 		return false;
-	round->objects += call(cache);
+	call(cache);
 	*ret_slabs = limit_shrink(cache);
 	cache_unpin(cache);
 	return true;
@@ -133,7 +157,7 @@ static size_t reclaim(size_t bytes)
 		before = got;
 		while (got < bytes && reclaim_next(&round, NULL, &slabs))
 			got += segment_trim();
-		if (!round.objects)
+		if (!was_fruitful(&round))
 			break;
 		fruitless = got > before ? 0 : fruitless + 1;
 	}
@@ -177,14 +201,14 @@ static bool reclaim_others(struct retry *retry)
 {
 	struct slab_cache *only =
 		alloc_failure_cause() == ALLOC_FAILURE_CACHE ? retry->cache : NULL;
-	size_t before = retry->round.objects;
+	uint64_t before = freed_in(&retry->round);
 	unsigned slabs;
 
 	for (;;) {
 		while (reclaim_next(&retry->round, only, &slabs))
-			if (slabs || retry->round.objects > before)
+			if (slabs || freed_in(&retry->round) > before)
 				return true;
-		if (!retry->round.objects || ++retry->rounds == LIMIT_TRIES)
+		if (!was_fruitful(&retry->round) || ++retry->rounds == LIMIT_TRIES)
 			return false;
 		retry->round = (struct reclaim_round){0};
 		before = 0;

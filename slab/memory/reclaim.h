@@ -20,35 +20,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "memory/limit.h"
 
 struct slab_cache;
 
-/* The most caches that one round calls, the largest first. */
-#define RECLAIM_MAX 64u
-
-/* The caches that were called in this round. Initialize it with {0}. */
+/* A round calls each cache once at most, and none that another thread has called since it began. */
 struct reclaim_round {
-	const struct slab_cache *cache[RECLAIM_MAX];
-	unsigned count;
-	size_t objects; /* freed, as the callbacks returned */
-	bool wait;      /* wait for registry_lock without a time limit */
+	uint64_t number; /* that of its first call, in the order of all calls; 0: none yet */
+	unsigned count; /* of its calls */
+	uint64_t freed_before; /* objects that callbacks had freed when it began */
+	bool wait; /* wait for registry_lock without a time limit */
 };
-
-/*
- * reclaim_next: call the next cache that was not called in this round; with `only`, consider
- * that cache alone. *ret_slabs: slabs that went to the page layer. Returns false if
- * no cache is left, or if registry_lock was not free in time (see `wait`).
- */
-bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs);
 
 /* An allocation that failed. Initialize it with {.cache, .bytes, .placement, .takes_object}. */
 struct retry {
-	struct slab_cache *cache;   /* NULL: a large allocation */
-	size_t bytes;               /* of the slab or mapping that it needs */
+	struct slab_cache *cache; /* NULL: a large allocation */
+	size_t bytes; /* of the slab or mapping that it needs */
 	struct placement placement; /* unused for a large allocation */
-	bool takes_object;          /* the caller takes obj and needs no further attempt */
+	bool takes_object; /* the caller takes obj and needs no further attempt */
 	void *obj; /* set by alloc_retry(): an object, as slabs have it, or NULL */
 	unsigned made_room, rounds;
 	struct reclaim_round round;

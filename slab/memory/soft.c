@@ -11,6 +11,7 @@
 #include "core/slab.h"
 #include "memory/limit.h"
 #include "memory/machine.h"
+#include "memory/turn.h"
 
 /* What is done above the limit is done again when the process has grown by 1/STEP_PART, or by STEP if
  * that is more. The handler hears of it once a second at most. */
@@ -18,8 +19,7 @@
 #define STEP ((uint64_t)256 << 10)
 #define TELL_US UINT64_C(1000000)
 
-static bool acting; /* atomic: a thread acts */
-static uint64_t told; /* µs: of the thread that set `acting` */
+static uint64_t told; /* µs: of the thread whose turn it is */
 
 static uint64_t limit(void)
 {
@@ -48,25 +48,19 @@ static uint64_t act(void)
 	used = account_used();
 	if (used < limit())
 		return limit();
-	return used + (used / STEP_PART > STEP ? used / STEP_PART : STEP);
+	return growth_next(used, STEP_PART, STEP);
 }
 
 void soft_reached(void)
 {
 	int saved = errno, cancel;
 
-	if (flush_lock_is_held() || debug_is_destroying() ||
-	    __atomic_exchange_n(&acting, true, __ATOMIC_ACQUIRE))
+	if (flush_lock_is_held() || debug_is_destroying() || !turn_take(TURN_SOFT))
 		return;
 	cancel = cancel_disable();
 	machine_look();
 	__atomic_store_n(&slab_pages.soft_from, limit() ? act() : UINT64_MAX, __ATOMIC_RELAXED);
-	__atomic_store_n(&acting, false, __ATOMIC_RELEASE);
+	turn_end(TURN_SOFT);
 	cancel_restore(cancel);
 	errno = saved;
-}
-
-void soft_after_fork_child(void)
-{
-	acting = false;
 }

@@ -19,6 +19,3 @@ static inline void soft_check(void)
 			  __atomic_load_n(&slab_pages.soft_from, __ATOMIC_RELAXED)))
 		soft_reached();
 }
-
-/* In the child of a fork: the thread that reclaimed does not exist there. */
-void soft_after_fork_child(void);

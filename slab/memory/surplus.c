@@ -7,6 +7,7 @@
 #include "core/shard.h"
 #include "core/slab.h"
 #include "memory/growth.h"
+#include "memory/turn.h"
 #include "pages/free_slabs.h"
 
 /* The process may keep 1/SHARE of its peak, or LEAST if that is more. */
@@ -14,13 +15,11 @@
 #define LEAST ((uint64_t)1 << 20)
 #define PIECE ((size_t)4 << 20)
 
-static bool returning; /* atomic: a thread returns a piece */
-
-/* Atomic; the thread that set `returning` writes them. */
+/* Atomic; the thread whose turn it is writes them. */
 static uint64_t kept_until; /* the time until which the process keeps its surplus */
 static uint64_t stuck; /* free bytes of which none could be returned */
 
-/* Of the thread that set `returning`. */
+/* Of the thread whose turn it is. */
 static uint64_t returned_at, resident_then; /* the last piece */
 static uint64_t unreviewed; /* bytes that were returned since the last review */
 
@@ -106,7 +105,7 @@ static void return_piece(void)
 
 void surplus_return(uint64_t now)
 {
-	if (!decay_us() || __atomic_exchange_n(&returning, true, __ATOMIC_ACQUIRE))
+	if (!decay_us() || !turn_take(TURN_SURPLUS))
 		return;
 	if (has_grown_again(now))
 		__atomic_store_n(&kept_until, now + decay_us(), __ATOMIC_RELAXED);
@@ -114,10 +113,5 @@ void surplus_return(uint64_t now)
 		return_piece();
 	returned_at = now;
 	resident_then = account_resident();
-	__atomic_store_n(&returning, false, __ATOMIC_RELEASE);
-}
-
-void surplus_after_fork_child(void)
-{
-	returning = false;
+	turn_end(TURN_SURPLUS);
 }

@@ -16,6 +16,3 @@
 bool surplus_is_due(uint64_t now);
 /* Return a piece of it. The caller holds no lock. */
 void surplus_return(uint64_t now);
-
-/* In the child of a fork: the thread that returned memory does not exist there. */
-void surplus_after_fork_child(void);
