@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Many objects at once: a batch of packets, as a network loop wants them. */
-#include <slab/slab.h>
+#include <slab/define.h>
 
 #include <stdio.h>
 

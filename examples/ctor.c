@@ -4,7 +4,7 @@
  * slab is made, not on every allocation. The other side of the bargain: objects
  * are freed as they were constructed, here with the mutex unlocked.
  */
-#include <slab/slab.h>
+#include <slab/define.h>
 
 #include <pthread.h>
 #include <stdio.h>

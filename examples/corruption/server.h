@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <slab/slab.h>
+#include <slab/define.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches that are defined, not created: for a type that a program or a library allocates all its
- * life.
+ * Functions on typed pointers: SLAB_CACHE() and SLAB_DEFINE_TYPED() are for caches that the program
+ * creates and destroys.
+ *
+ * SLAB_DEFINE_CACHE() is for a type that a program or a library allocates all its life: its cache is
+ * defined, not created.
  *
  *	SLAB_DEFINE_CACHE(entry, struct entry);
  *	…
@@ -13,7 +16,6 @@
  * the same name and the same properties have one cache, and each may free what another
  * allocated. The cache is never destroyed; it stays when a library is unloaded. If the definition
  * has callbacks, libslab keeps the library with the callbacks loaded: dlclose() does not unload it.
- * For caches that the program creates and destroys, <slab/slab.h> has SLAB_DEFINE_TYPED().
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -26,6 +28,93 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* --- caches that are created ------------------------------------------------------------- */
+
+/* The name of a type without its leading keyword: "struct foo" is "foo". */
+static inline const char *slab_type_name_(const char *type)
+{
+	const char *space = type;
+
+	while (*space && *space != ' ')
+		space++;
+	return *space ? space + 1 : type;
+}
+
+static inline struct slab_cache *slab_cache_create_type_(const char *type, size_t size,
+							 size_t align, uint64_t flags)
+{
+	struct slab_cache_args args = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	args.align = align;
+	return slab_cache_create(slab_type_name_(type), size, &args, flags);
+}
+
+#ifdef __cplusplus
+#define SLAB_ALIGNOF_(type) alignof(type)
+#define SLAB_ASSERT_SIZE_(type)                                                                    \
+	static_assert(sizeof(type) <= SLAB_MAX_OBJECT_SIZE,                                        \
+		      #type " is larger than SLAB_MAX_OBJECT_SIZE")
+#else
+#define SLAB_ALIGNOF_(type) _Alignof(type)
+#define SLAB_ASSERT_SIZE_(type)                                                                    \
+	_Static_assert(sizeof(type) <= SLAB_MAX_OBJECT_SIZE,                                       \
+		       #type " is larger than SLAB_MAX_OBJECT_SIZE")
+#endif
+
+/* SLAB_CACHE(struct foo, flags): create a cache with the name, size and alignment of a type. The
+ * text of the type must have at most one blank, the one after "struct", "class" or "union".
+ * Returns the cache or an error, as slab_cache_create() does.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
+#define SLAB_CACHE(type, flags)                                                                    \
+	slab_cache_create_type_(#type, sizeof(type), SLAB_ALIGNOF_(type), (flags))
+
+/*
+ * SLAB_DEFINE_TYPED(entry, struct entry): define functions on typed pointers:
+ *	struct slab_cache *entry_cache_create(const struct slab_cache_args *, uint64_t flags);
+ *	struct entry *entry_alloc(struct slab_cache *);
+ *	struct entry *entry_zalloc(struct slab_cache *);
+ *	void entry_free(struct slab_cache *, struct entry *);
+ *
+ * The cache has the name "entry". If args has no alignment, entry_cache_create() uses that of the
+ * type.
+ * MT-safe, fork-safe, cancel-safe, async-signal-safe as the functions that they call.
+ */
+#define SLAB_DEFINE_TYPED(prefix, type)                                                            \
+	SLAB_ASSERT_SIZE_(type);                                                                   \
+	SLAB_ATTR_(unused)                                                                         \
+	static inline struct slab_cache *prefix##_cache_create(const struct slab_cache_args *args, \
+							       uint64_t flags)                     \
+	{                                                                                          \
+		struct slab_cache_args typed = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};                  \
+		if (args)                                                                          \
+			typed = *args;                                                             \
+		if (!typed.align)                                                                  \
+			typed.align = SLAB_ALIGNOF_(type);                                         \
+		return slab_cache_create(#prefix, sizeof(type), &typed, flags);                    \
+	}                                                                                          \
+	SLAB_INLINE_(unused) void prefix##_free(struct slab_cache *cache, type *obj)               \
+	{                                                                                          \
+		slab_free(cache, obj);                                                             \
+		SLAB_CALLED_BY_(prefix##_free);                                                    \
+	}                                                                                          \
+	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
+	type *prefix##_alloc(struct slab_cache *cache)                                             \
+	{                                                                                          \
+		type *obj = (type *)slab_alloc(cache);                                             \
+		SLAB_CALLED_BY_(prefix##_alloc);                                                   \
+		return obj;                                                                        \
+	}                                                                                          \
+	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
+	type *prefix##_zalloc(struct slab_cache *cache)                                            \
+	{                                                                                          \
+		type *obj = (type *)slab_zalloc(cache);                                            \
+		SLAB_CALLED_BY_(prefix##_zalloc);                                                  \
+		return obj;                                                                        \
+	}                                                                                          \
+	struct slab_typed_##prefix##_needs_a_semicolon_
+
+/* --- caches that are defined ------------------------------------------------------------- */
 
 /* What SLAB_DEFINE_CACHE() defines, with static storage. */
 struct slab_definition {

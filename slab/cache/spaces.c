@@ -67,7 +67,7 @@ void spaces_put(struct space *space)
 	if (!named)
 		return;
 	if (!named->space.bytes) {
-		metadata_block_put(named, sizeof(*named));
+		metadata_block_put(named);
 		return;
 	}
 	named->next = kept;

@@ -118,7 +118,7 @@ static struct slab *take_again(const struct request *request, struct slab *slab)
 
 	if (!space_open(request->needs->space, slab))
 		return NULL;
-	metadata_take_again(slab, request->words);
+	metadata_begin(slab, slab->size_class, slab->node, request->words);
 	describe(request, slab, base, populated);
 	return slab;
 }

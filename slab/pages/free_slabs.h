@@ -52,4 +52,4 @@ void segment_after_fork_child(void);
 /* A block of memory that is never unmapped, for tables of the rooms above (depots); zeroed when it
  * is new. NULL and ENOMEM. `bytes` is at most 32 KiB. */
 void *metadata_block_take(size_t bytes);
-void metadata_block_put(void *block, size_t bytes);
+void metadata_block_put(void *block);

@@ -49,7 +49,6 @@
 #define CLASSES 110u
 /* Classes of blocks for other rooms follow those of descriptors. */
 #define RAW_CLASSES 55u
-#define RAW_MAX ((size_t)32 << 10)
 #define LISTS (CLASSES + RAW_CLASSES)
 
 #define PER_BLOCK_MAX (BLOCK_BYTES / LEAST_BYTES)
@@ -195,12 +194,18 @@ static size_t bytes_with(unsigned blocks)
 	return (BLOCKS_BEFORE + blocks) * BLOCK_BYTES;
 }
 
-/* Has the newest arena of the node room for a block of this class? */
+/* The bytes that an arena needs for one more block of this class. */
+static size_t bytes_for(const struct arena *arena, unsigned class)
+{
+	return bytes_with(arena->used + units_of(class));
+}
+
+/* Has the newest arena of the node room for it? */
 static bool has_room(unsigned class, unsigned node)
 {
 	const struct arena *arena = metadata_arenas[node];
 
-	return arena && bytes_with(arena->used + units_of(class)) <= arena->mapped;
+	return arena && bytes_for(arena, class) <= arena->mapped;
 }
 
 /* Make a block; NULL: the arena has no room. */
@@ -214,13 +219,8 @@ static struct block *make_block(unsigned class, unsigned node)
 		return NULL;
 	block = &arena->block[arena->used];
 	arena->used += units_of(class);
-	*block = (struct block){
-		.count = (uint16_t)n,
-		.free_count = (uint16_t)n,
-		.class = (uint8_t)class,
-		.node = (uint8_t)node,
-		.used = true,
-	};
+	*block = (struct block){.class = (uint8_t)class, .node = (uint8_t)node, .used = true};
+	block->count = block->free_count = (uint16_t)n;
 	for (unsigned i = 0; i < n; i++)
 		block->free[i / 64] |= UINT64_C(1) << i % 64;
 	list_add(block);
@@ -269,28 +269,22 @@ static void clear(struct slab *slab, size_t bytes)
 		__atomic_store_n(&at[i], 0, __ATOMIC_RELAXED);
 }
 
-static void begin(struct slab *slab, unsigned class, unsigned node, size_t clear_bytes)
+struct slab *metadata_begin(struct slab *slab, unsigned class, unsigned node, size_t clear_bytes)
 {
+	if (!slab)
+		return NULL;
 	clear(slab, clear_bytes);
 	slab->size_class = (uint8_t)class;
 	__atomic_store_n(&slab->node, (uint8_t)node, __ATOMIC_RELAXED);
+	return slab;
 }
 
 struct slab *metadata_take(unsigned class, unsigned node, size_t clear_bytes)
 {
-	struct slab *slab = take(class, node);
-
-	if (slab)
-		begin(slab, class, node, clear_bytes);
-	return slab;
+	return metadata_begin(take(class, node), class, node, clear_bytes);
 }
 
-void metadata_take_again(struct slab *slab, size_t clear_bytes)
-{
-	begin(slab, slab->size_class, slab->node, clear_bytes);
-}
-
-static void put(void *descriptor, uint32_t idle_since)
+void metadata_put(void *descriptor, uint32_t idle_since)
 {
 	struct block *block = block_of(descriptor);
 	size_t i = (size_t)((char *)descriptor - block_start(block)) / bytes_of(block->class);
@@ -302,11 +296,6 @@ static void put(void *descriptor, uint32_t idle_since)
 		block->idle_since = idle_since;
 }
 
-void metadata_put(struct slab *slab, uint32_t idle_since)
-{
-	put(slab, idle_since);
-}
-
 /* --- blocks for other rooms ------------------------------------------------------------ */
 
 void *metadata_block_take(size_t bytes)
@@ -314,10 +303,6 @@ void *metadata_block_take(size_t bytes)
 	const unsigned class = CLASSES + metadata_class(bytes);
 	void *memory;
 
-	if (bytes > RAW_MAX) {
-		errno = ENOMEM;
-		return NULL;
-	}
 	do {
 		segment_lock();
 		memory = take(class, 0);
@@ -326,11 +311,10 @@ void *metadata_block_take(size_t bytes)
 	return memory;
 }
 
-void metadata_block_put(void *memory, size_t bytes)
+void metadata_block_put(void *memory)
 {
-	(void)bytes;
 	segment_lock();
-	put(memory, decay_epoch() + 1);
+	metadata_put(memory, decay_epoch() + 1);
 	segment_unlock();
 }
 
@@ -357,13 +341,13 @@ static bool grow(unsigned class, unsigned node)
 
 	segment_lock();
 	arena = metadata_arenas[node];
-	if (arena && arena->used + units_of(class) <= BLOCKS) {
-		const size_t more = bytes_with(arena->used + units_of(class)) - arena->mapped;
+	if (arena && bytes_for(arena, class) <= ARENA_BYTES) {
+		const size_t need = bytes_for(arena, class), has = arena->mapped;
 		char *start = (char *)arena - SEGMENT_HEAD_OFFSET;
 
-		done = has_room(class, node) || os_map_at(start + arena->mapped, more);
-		if (!has_room(class, node) && done)
-			arena->mapped += more;
+		done = need <= has || os_map_at(start + has, need - has);
+		if (need > has && done)
+			arena->mapped = need;
 	}
 	segment_unlock();
 	return done;
@@ -461,13 +445,14 @@ static bool return_next(struct walk *walk)
 {
 	uint64_t mask = signals_block();
 	struct block *block;
-	bool done;
 
 	segment_lock();
 	block = take_ripe(walk);
 	segment_unlock();
 	if (block) {
-		done = os_discard(block_start(block), units_of(block->class) * BLOCK_BYTES);
+		const size_t bytes = units_of(block->class) * BLOCK_BYTES;
+		const bool done = os_discard(block_start(block), bytes);
+
 		segment_lock();
 		list_again(block, done);
 		segment_unlock();
@@ -484,8 +469,6 @@ void metadata_decay(uint32_t epoch, bool all)
 		segment_lock();
 		walk.arena = metadata_arenas[node];
 		segment_unlock();
-		/* Each arena by itself: the lock is held for a short time, however many there
-		 * are. */
 		for (; walk.arena; walk.arena = walk.arena->next, walk.i = 0)
 			while (return_next(&walk))
 				;

@@ -19,12 +19,12 @@ unsigned metadata_class(size_t bytes);
 /* Take a descriptor of a class, and set its first `clear` bytes to 0, a multiple of 8; size_class
  * and node are set. NULL: the class has none; then metadata_map() makes some. */
 struct slab *metadata_take(unsigned size_class, unsigned node, size_t clear);
-/* As if a descriptor that is in use had been taken now; without the lock. */
-void metadata_take_again(struct slab *slab, size_t clear);
+/* The same for a descriptor that was taken, or NULL; without the lock. */
+struct slab *metadata_begin(struct slab *slab, unsigned size_class, unsigned node, size_t clear);
 /* Can metadata_take() succeed? */
 bool metadata_has(unsigned size_class, unsigned node);
 /* Put back a descriptor to which no table leads, and that is idle since this epoch. */
-void metadata_put(struct slab *slab, uint32_t idle_since);
+void metadata_put(void *descriptor, uint32_t idle_since);
 /* Map memory for descriptors of a class, without the lock. false and ENOMEM. */
 bool metadata_map(unsigned size_class, unsigned node);
 /* Return the memory of descriptors that have been free for a decay time to the OS, or, with `all`,

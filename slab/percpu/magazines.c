@@ -115,7 +115,7 @@ void magazines_destroy(struct slab_cache *cache)
 			struct magazine **place = &cache->node[i].depot.magazine[m];
 
 			if (*place)
-				metadata_block_put(*place, sizeof(**place));
+				metadata_block_put(*place);
 			*place = NULL;
 		}
 }

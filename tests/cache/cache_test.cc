@@ -4,6 +4,8 @@
  * zeroing, nodes, typed macros and destruction. Each test uses the public functions
  * only and one behaviour at a time. Shrinking: cache_shrink_test.cc.
  */
+#include <slab/define.h>
+
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"

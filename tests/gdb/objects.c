@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
-#include <slab/slab.h>
+#include <slab/define.h>
 #include <stdlib.h>
 
 extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;

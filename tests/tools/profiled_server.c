@@ -13,7 +13,7 @@
  */
 #include <slab/debug.h>
 #include <slab/malloc.h>
-#include <slab/slab.h>
+#include <slab/define.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <slab/debug.h>
 #include <slab/malloc.h>
-#include <slab/slab.h>
+#include <slab/define.h>
 #include <slab/stats.h>
 
 struct entry {
