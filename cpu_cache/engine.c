@@ -155,3 +155,27 @@ bool cpu_engine_init(const char *wanted)
 	use_engine(&cpu_engine_mutex);
 	return !wanted;
 }
+
+static void lock_array(struct cpu_array *array)
+{
+	cpu_lock_take(&array->lock);
+}
+
+static void unlock_array(struct cpu_array *array)
+{
+	cpu_lock_drop(&array->lock);
+}
+
+void cpu_arrays_lock_all(void)
+{
+	cpu_areas_lock();
+	if (cpu_engine->locks)
+		cpu_arrays_each(lock_array);
+}
+
+void cpu_arrays_unlock_all(void)
+{
+	if (cpu_engine->locks)
+		cpu_arrays_each(unlock_array);
+	cpu_areas_unlock();
+}

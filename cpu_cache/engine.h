@@ -12,6 +12,13 @@ void cpu_arrays_set_form(bool pairs);
 #define CPU_PAIR_COUNT_SHIFT 48
 #define CPU_PAIR_OBJECT ((UINT64_C(1) << CPU_PAIR_COUNT_SHIFT) - 1)
 
+/* No arrays are created or destroyed meanwhile. */
+void cpu_areas_lock(void);
+void cpu_areas_unlock(void);
+
+/* The number of rows; 0 before cpu_learn_rows(). */
+extern unsigned cpu_rows;
+
 /* The CPU on which the thread runs, or 0 if the kernel does not report it: for engines whose sections
  * may act for any CPU. */
 int cpu_by_kernel(void);

@@ -2,7 +2,6 @@
 /* Filling a cache's reserve and allocating from it. core/reserve.c has the store itself; this
  * file is above it because it allocates objects. */
 #include "alloc/alloc.h"
-#include "base/clock.h"
 #include "core/cache.h"
 #include "core/reserve.h"
 #include "debug/debug_cache.h"
@@ -10,11 +9,6 @@
 #include "pages/account.h"
 
 #include <errno.h>
-
-static bool try_lock(pthread_mutex_t *lock)
-{
-	return pthread_mutex_trylock(lock) == 0;
-}
 
 /* --- filling and taking --------------------------------------------------------------- */
 
@@ -38,7 +32,7 @@ void reserve_refill(struct slab_cache *cache, const void *caller)
 	if (!cache->reserve)
 		return;
 	fill(cache, caller);
-	reserve_update_gate(cache, try_lock);
+	reserve_update_gate(cache);
 }
 
 void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller)
@@ -47,7 +41,7 @@ void *reserve_take(struct slab_cache *cache, size_t requested, const void *calle
 
 	if (!obj)
 		return NULL;
-	reserve_update_gate(cache, mutex_lock_timed);
+	reserve_update_gate(cache);
 	debug_hand_over(cache, obj, requested, caller);
 	return obj;
 }

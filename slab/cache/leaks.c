@@ -215,7 +215,7 @@ void cache_report_leaks_at_exit(void)
 	if (!leaks)
 		return;
 	leaks->when = "at exit";
-	while ((cache = registry_next_pinned(cache, false)))
+	while ((cache = registry_next_pinned(cache)))
 		report_cache(leaks, cache);
 	report_large(leaks);
 	os_unmap(leaks, sizeof(*leaks));

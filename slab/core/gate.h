@@ -24,6 +24,8 @@ enum cache_gate {
 /* Set or clear a gate. The caller holds flush_lock, which keeps the gate consistent with the
  * data of its feature. */
 void cache_gate_set(struct slab_cache *cache, enum cache_gate gate, bool on);
+/* Let the cache use these arrays, allocations only if no gate is set. The caller holds flush_lock. */
+void cache_arrays_set(struct slab_cache *cache, char *arrays);
 
 static inline bool cache_gate_is_set(const struct slab_cache *cache, enum cache_gate gate)
 {

@@ -6,7 +6,6 @@
  */
 #include "core/registry.h"
 #include "base/cancel.h"
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/own_work.h"
 #include "base/seqcount.h"
@@ -75,7 +74,7 @@ int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *ar
 	int cancel = cancel_disable(), result = 0;
 	struct slab_cache *cache = NULL;
 
-	while (!result && (cache = registry_next_pinned(cache, true)))
+	while (!result && (cache = registry_next_pinned(cache)))
 		result = fn(cache, arg);
 	if (result)
 		cache_unpin(cache);
@@ -85,23 +84,17 @@ int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *ar
 
 /* --- pins -------------------------------------------------------------------------------- */
 
-struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
+struct slab_cache *registry_next_pinned(struct slab_cache *cache)
 {
-	struct slab_cache *next = NULL;
-	bool locked = true;
+	struct slab_cache *next;
 
-	if (wait)
-		pthread_mutex_lock(&registry_lock);
-	else
-		locked = mutex_lock_timed(&registry_lock);
-	if (locked) {
-		next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
-		while (next && cache_is_dying(next))
-			next = next->next;
-		if (next)
-			cache_pin(next);
-		pthread_mutex_unlock(&registry_lock);
-	}
+	pthread_mutex_lock(&registry_lock);
+	next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
+	while (next && cache_is_dying(next))
+		next = next->next;
+	if (next)
+		cache_pin(next);
+	pthread_mutex_unlock(&registry_lock);
 	if (cache)
 		cache_unpin(cache);
 	return next;
@@ -146,16 +139,6 @@ struct slab_cache *registry_find_pinned(const char *name)
 		cache = NULL;
 	pthread_mutex_unlock(&registry_lock);
 	return cache;
-}
-
-bool registry_pin(struct slab_cache *cache)
-{
-	bool done;
-
-	pthread_mutex_lock(&registry_lock);
-	done = try_pin(cache);
-	pthread_mutex_unlock(&registry_lock);
-	return done;
 }
 
 void pin_dying(struct slab_cache *cache, bool dying)

@@ -40,11 +40,10 @@ bool cache_is_registered(const struct slab_cache *cache);
 
 /*
  * registry_next_pinned: iterate over all caches. Unpins `cache` and pins the next one; cache
- * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, if work of
- * libslab must end (own_work.h), or, unless `wait`, if another thread holds registry_lock for too
- * long.
+ * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, or if work of
+ * libslab must end (own_work.h).
  */
-struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
+struct slab_cache *registry_next_pinned(struct slab_cache *cache);
 
 /*
  * registry_look_further: pin the next cache, after the one at which the last call of any thread stopped,
@@ -57,9 +56,6 @@ struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *
 
 /* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
 struct slab_cache *registry_find_pinned(const char *name);
-
-/* Pin the cache of a handle. false: it was destroyed, or is being destroyed. */
-bool registry_pin(struct slab_cache *cache);
 
 /*
  * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.

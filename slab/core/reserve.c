@@ -50,10 +50,10 @@ bool reserve_is_short(const struct slab_cache *cache)
  * gate stores the gate and then reads the count. All four accesses are in one total order, so
  * the later thread sees and corrects a wrong gate.
  */
-void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *))
+void reserve_update_gate(struct slab_cache *cache)
 {
-	while (cache_gate_is_set(cache, GATE_RESERVE) != reserve_is_short(cache) &&
-	       lock(&cache->flush_lock)) {
+	while (cache_gate_is_set(cache, GATE_RESERVE) != reserve_is_short(cache)) {
+		pthread_mutex_lock(&cache->flush_lock);
 		cache_gate_set(cache, GATE_RESERVE, reserve_is_short(cache));
 		pthread_mutex_unlock(&cache->flush_lock);
 	}

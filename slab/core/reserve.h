@@ -43,9 +43,8 @@ void reserve_destroy(struct slab_cache *cache);
 bool reserve_put(struct slab_cache *cache, void *obj);
 /* Take an object. NULL: the reserve is empty, or the cache has none. */
 void *reserve_get(struct slab_cache *cache);
-/* Set or clear the gate if it is wrong. `lock` locks or tries flush_lock; if that fails, the
- * gate stays wrong. */
-void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *));
+/* Set or clear the gate if it is wrong. Takes flush_lock. */
+void reserve_update_gate(struct slab_cache *cache);
 /* Are objects missing in the reserve? */
 bool reserve_is_short(const struct slab_cache *cache);
 /* Is the object in the reserve? */

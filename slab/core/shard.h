@@ -12,7 +12,7 @@
  *   SLAB_OFF        a thread works on it (purges its pages, empties it, or it is a legacy slab): on no
  *                   list. Frees only set bits. slab_put_on() lists it again
  *
- * The lock of slab->shard protects the slab's map, free, initialized, up, bucket, flags, next and prev.
+ * The lock of slab->shard protects the slab's map, free, initialized, up, bucket, next and prev.
  * A slab moves to another shard of the cache with both locks, taken in the order of their addresses.
  * `objects - initialized` objects at the slab's end were never in use: an allocation that needs more
  * than the bits that are set constructs them.
@@ -27,9 +27,6 @@
 #include "core/slab.h"
 
 enum { SLAB_EMPTY = SHARD_BUCKETS, SLAB_FULL, SLAB_OFF };
-
-/* slab->flags: a thread constructs objects from `initialized` on; no other thread does. */
-#define SLAB_HAS_CONSTRUCTOR ((uint8_t)1)
 
 /* The most objects that objects_take() gives and objects_put() takes at once. */
 #define OBJECTS_MAX (CPU_ARRAY_MAX + 1)

@@ -33,8 +33,8 @@ static void set_gates(bool on)
 /* Release the slabs that were kept for further samples. */
 static void release_unused(void)
 {
-	for (struct slab_cache *cache = registry_next_pinned(NULL, true); cache;
-	     cache = registry_next_pinned(cache, true))
+	for (struct slab_cache *cache = registry_next_pinned(NULL); cache;
+	     cache = registry_next_pinned(cache))
 		legacy_finish(cache);
 }
 

@@ -402,7 +402,7 @@ static void pass(void)
 
 	SLAB_PROBE(decay_begin, now);
 	__atomic_store_n(&huge_pages, huge_is_system_always(), __ATOMIC_RELAXED);
-	while ((cache = registry_next_pinned(cache, true)))
+	while ((cache = registry_next_pinned(cache)))
 		visit_cache(cache, now);
 	segment_decay(now);
 	growth_after_decay();
@@ -442,7 +442,7 @@ size_t decay_trim(unsigned *ret_slabs)
 	slab_init();
 	*ret_slabs = 0;
 	bytes = segment_trim();
-	while ((visit.cache = registry_next_pinned(visit.cache, true))) {
+	while ((visit.cache = registry_next_pinned(visit.cache))) {
 		*ret_slabs += cache_shrink(visit.cache);
 		visit_shards(&visit);
 	}

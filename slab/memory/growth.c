@@ -87,7 +87,7 @@ static unsigned find_unused(struct slab_cache *unused[])
 	struct slab_cache *cache = NULL;
 	unsigned n = 0, at = 0;
 
-	while (n < CLOSED_MAX && (cache = registry_next_pinned(cache, false))) {
+	while (n < CLOSED_MAX && (cache = registry_next_pinned(cache))) {
 		if (at++ < passed || !is_unused(cache))
 			continue;
 		cache_pin(cache);

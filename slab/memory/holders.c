@@ -60,7 +60,7 @@ SLAB_SLOWPATH void holders_note(void)
 
 	if (n && now - LOAD(noted_at[(n - 1) % 2]) < MINUTE)
 		return;
-	while ((cache = registry_next_pinned(cache, true)))
+	while ((cache = registry_next_pinned(cache)))
 		__atomic_store_n(&cache->activity.noted[n % 2], LOAD(cache->account.used),
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&noted_at[n % 2], now, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ static void find_caches(void)
 {
 	struct slab_cache *cache = NULL;
 
-	while ((cache = registry_next_pinned(cache, false))) {
+	while ((cache = registry_next_pinned(cache))) {
 		struct holder *to = place(LOAD(cache->account.used));
 
 		if (to)

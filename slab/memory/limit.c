@@ -139,7 +139,7 @@ static bool shrink_all(void)
 	struct slab_cache *cache = NULL;
 	bool any = false;
 
-	while ((cache = registry_next_pinned(cache, false)))
+	while ((cache = registry_next_pinned(cache)))
 		any |= limit_shrink(cache) != 0;
 	return any;
 }

@@ -5,7 +5,6 @@
  */
 #include "memory/reclaim.h"
 #include "base/cancel.h"
-#include "base/clock.h"
 #include "base/own_work.h"
 #include "base/probe.h"
 #include "core/callback.h"
@@ -89,17 +88,14 @@ static void begin(struct reclaim_round *round)
 	round->freed_before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
 }
 
-/* Choose and pin the next cache; NULL: none is left, or registry_lock was not free in time. */
+/* Choose and pin the next cache; NULL: none is left. */
 static struct slab_cache *pick(struct reclaim_round *round, const struct slab_cache *only)
 {
 	struct slab_cache *cache;
 
 	if (round->count == CALLS_MAX || own_work_must_end())
 		return NULL;
-	if (round->wait)
-		pthread_mutex_lock(&registry_lock);
-	else if (!mutex_lock_timed(&registry_lock))
-		return NULL;
+	pthread_mutex_lock(&registry_lock);
 	begin(round);
 	cache = choose(round, only);
 	if (cache) {
@@ -131,8 +127,7 @@ static void call(struct slab_cache *cache)
 }
 
 /* Call the next cache that was not called in this round; with `only`, consider that cache alone.
- * *ret_slabs: slabs that went to the page layer. false: no cache is left, or registry_lock was not free
- * in time. */
+ * *ret_slabs: slabs that went to the page layer. false: no cache is left. */
 static bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs)
 {
 	struct slab_cache *cache = pick(round, only);
@@ -152,7 +147,7 @@ static size_t reclaim(size_t bytes)
 	unsigned fruitless = 0, slabs;
 
 	while (got < bytes && fruitless < FRUITLESS_ROUNDS) {
-		struct reclaim_round round = {.wait = true};
+		struct reclaim_round round = {0};
 
 		before = got;
 		while (got < bytes && reclaim_next(&round, NULL, &slabs))

@@ -31,7 +31,6 @@ struct reclaim_round {
 	uint64_t number; /* that of its first call, in the order of all calls; 0: none yet */
 	unsigned count; /* of its calls */
 	uint64_t freed_before; /* objects that callbacks had freed when it began */
-	bool wait; /* wait for registry_lock without a time limit */
 };
 
 /* An allocation that failed. Initialize it with {.cache, .bytes, .placement, .takes_object}. */

@@ -82,8 +82,7 @@ static void release_empties(void)
 {
 	struct slab_cache *cache = NULL;
 
-	while (load(&slab_pages.free_slab_bytes) < PIECE &&
-	       (cache = registry_next_pinned(cache, false)))
+	while (load(&slab_pages.free_slab_bytes) < PIECE && (cache = registry_next_pinned(cache)))
 		release_some(cache);
 	if (cache)
 		cache_unpin(cache);

@@ -30,7 +30,6 @@
 #define SLAB_SHIFT_MIN 14
 #define SLAB_SHIFT_MAX 19 /* of caches */
 #define LARGE_SHIFT_MAX 23 /* of large allocations (large.c) */
-#define SLAB_SHIFTS (LARGE_SHIFT_MAX + 1 - SLAB_SHIFT_MIN)
 
 struct shard;
 struct slab_debug;
@@ -58,7 +57,6 @@ __extension__ struct slab { /* for C++: a flexible array member */
 	uint8_t bucket; /* the list on which the slab is, or why it is on none (core/shard.h) */
 	uint8_t shift; /* the slab has 1 << shift bytes */
 	uint8_t node;
-	uint8_t flags; /* SLAB_HAS_* of core/slab.h: with the shard's lock */
 	uint32_t idle_since; /* epoch since which decay finds it idle; 0: not idle */
 	union {
 		struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */

@@ -39,20 +39,11 @@ void arrays_destroy(struct slab_cache *cache)
 	cache->own_arrays = cache->short_arrays = NULL;
 }
 
-static void set_arrays(struct slab_cache *cache, char *arrays)
-{
-	const unsigned gates = __atomic_load_n(&cache->gates, __ATOMIC_SEQ_CST);
-
-	__atomic_store_n(&cache->arrays, arrays, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&cache->alloc_arrays, gates ? cpu_arrays_none() : arrays,
-			 __ATOMIC_SEQ_CST);
-}
-
 void close_begin(struct slab_cache *cache)
 {
 	pthread_mutex_lock(&cache->flush_lock);
 	if (!cache->closers++)
-		set_arrays(cache, cpu_arrays_none());
+		cache_arrays_set(cache, cpu_arrays_none());
 	pthread_mutex_unlock(&cache->flush_lock);
 	cpu_inject(CPU_INJECT_ARRAYS_CLOSED);
 }
@@ -71,7 +62,7 @@ void close_end(struct slab_cache *cache)
 	if (!--cache->closers) {
 		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 			cpu_engine->open(cache->own_arrays, (int)cpu);
-		set_arrays(cache, cache->own_arrays);
+		cache_arrays_set(cache, cache->own_arrays);
 	}
 	pthread_mutex_unlock(&cache->flush_lock);
 }

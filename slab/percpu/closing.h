@@ -54,8 +54,6 @@ void closing_after_fork_child(struct slab_cache *cache);
 
 /* --- looks, at any time ------------------------------------------------------------------- */
 
-/* Does this CPU hold objects of the cache? */
-bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
 /* The number of objects in the arrays of all CPUs, in those of objects that wait for a grace period, and
  * in all magazines. */
 size_t arrays_objects(const struct slab_cache *cache);

@@ -3,16 +3,6 @@
 #include "core/slab.h"
 #include "percpu/closing.h"
 
-static const struct cpu_array *array_of(const struct slab_cache *cache, unsigned cpu)
-{
-	return cpu_array(cache_own_arrays(cache), cpu);
-}
-
-bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
-{
-	return cpu_array_count(array_of(cache, cpu));
-}
-
 static size_t objects_in(const char *arrays)
 {
 	size_t n = 0;
@@ -53,7 +43,7 @@ uint64_t cpu_use_trace(const struct slab_cache *cache, bool *ret_holds)
 
 	*ret_holds = trace;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		const struct cpu_array *array = array_of(cache, cpu);
+		const struct cpu_array *array = cpu_array(cache_own_arrays(cache), cpu);
 		const unsigned n = cpu_array_count(array);
 
 		if (!n)

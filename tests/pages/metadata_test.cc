@@ -50,13 +50,13 @@ TEST_F(MetadataTest, BitsOfADescriptorThatIsUsedAgainAre0)
 	what.waiting = 34;
 	slab = take(what);
 	std::memset(slab->map, 0xff, (map_words(1000) + what.waiting) * 8);
-	slab->free = slab->initialized = slab->up = slab->flags = slab->bucket = 77;
+	slab->free = slab->initialized = slab->up = slab->bucket = 77;
 	slab->unbacked = 1;
 	give_back();
 	ASSERT_EQ(take(what), slab);
 	for (unsigned i = 0; i < map_words(1000) + what.waiting; i++)
 		EXPECT_EQ(slab->map[i], 0u);
-	EXPECT_EQ(slab->free | slab->initialized | slab->up | slab->flags | slab->bucket, 0);
+	EXPECT_EQ(slab->free | slab->initialized | slab->up | slab->bucket, 0);
 	EXPECT_EQ(slab->unbacked | slab->idle_since, 0u);
 	EXPECT_EQ(slab->shard, nullptr);
 	EXPECT_EQ(slab->debug, nullptr);
@@ -145,7 +145,7 @@ TEST_F(MetadataTest, BlocksAreZeroedAndDisjoint)
 		blocks.push_back(block);
 	}
 	for (char *block : blocks)
-		metadata_block_put(block, 3000);
+		metadata_block_put(block);
 	segment_trim_metadata();
 }
 
@@ -153,16 +153,16 @@ TEST_F(MetadataTest, ABlockServesAgain)
 {
 	void *block = metadata_block_take(5000);
 
-	metadata_block_put(block, 5000);
+	metadata_block_put(block);
 	EXPECT_EQ(metadata_block_take(5000), block);
-	metadata_block_put(block, 5000);
+	metadata_block_put(block);
 }
 
 TEST_F(MetadataTest, BlocksAreNeverDescriptors)
 {
 	auto *block = static_cast<char *>(metadata_block_take(128));
 
-	metadata_block_put(block, 128);
+	metadata_block_put(block);
 	for (unsigned i = 0; i < 600; i++)
 		EXPECT_NE(address(take(16, 1)) & ~std::uintptr_t{65535},
 			  address(block) & ~std::uintptr_t{65535});
@@ -176,7 +176,7 @@ TEST_F(MetadataTest, BlocksThatAreFreeReturnTheirMemory)
 
 	ASSERT_NE(block, nullptr);
 	EXPECT_GT(slab_pages.metadata_bytes, before);
-	metadata_block_put(block, std::size_t{32} << 10);
+	metadata_block_put(block);
 	segment_trim_metadata();
 	EXPECT_EQ(slab_pages.metadata_bytes, before);
 }
