@@ -4,8 +4,7 @@
  *
  * Two threads add up counts, both with registry_lock: the one that serves the control socket,
  * and one that destroys a cache. Counting begins and ends under flush_lock, together with
- * GATE_COUNT (gate.h). The control thread only tries that lock: if a flush holds it, a later tick
- * does it.
+ * GATE_COUNT (gate.h).
  */
 #include "core/count.h"
 #include "base/clock.h"
@@ -56,8 +55,7 @@ static void add_up(struct slab_cache *cache)
 
 static void begin(struct slab_cache *cache)
 {
-	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
-		return;
+	pthread_mutex_lock(&cache->flush_lock);
 	cache_gate_set(cache, GATE_COUNT, true);
 	take(cache);
 	__atomic_store_n(&cache->count.since, clock_us(), __ATOMIC_RELAXED);
@@ -81,33 +79,19 @@ void count_close(struct slab_cache *cache)
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 
-/* Counting of a cache that cannot end now ends by a later tick. */
-static bool try_end(struct slab_cache *cache)
-{
-	if (!count_is_on(cache))
-		return true;
-	add_up(cache);
-	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
-		return false;
-	end(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
-	return true;
-}
-
 static void tick(void)
 {
 	const bool ends = clock_us() >= counting.until;
-	bool all = true;
 
 	for (struct slab_cache *cache = registry_first; cache; cache = cache->next) {
 		if (ends)
-			all &= try_end(cache);
+			count_close(cache);
 		else if (count_is_on(cache))
 			add_up(cache);
 		else
 			begin(cache);
 	}
-	set_period(ends && all ? 0 : PERIOD_US);
+	set_period(ends ? 0 : PERIOD_US);
 }
 
 void count_tick(void)

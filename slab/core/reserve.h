@@ -13,10 +13,7 @@
  * have failed, by one thread or by N threads at once, and afterwards as many as memory came free
  * for.
  *
- * The list has a lock, under which no other lock is taken. A thread sets the gate under
- * flush_lock, for which it waits as long as an allocation may. To clear the gate, it only tries
- * that lock: while the gate is set all allocations take the slow path, and the next one corrects
- * a wrong gate.
+ * The list has a lock, under which no other lock is taken. The gate changes under flush_lock.
  *
  * In a cache with debug flags a free checks whether the object is in the reserve. If so, it is a
  * double free, although the slab has the object as allocated.

@@ -234,18 +234,6 @@ TEST_F(CountTest, ACacheCanBeDestroyedWhileItIsCounted)
 	EXPECT_TRUE(count_is_on(other));
 }
 
-TEST_F(CountTest, ACacheThatIsBeingFlushedIsCountedLater)
-{
-	test_cache cache(64);
-
-	pthread_mutex_lock(&inside(cache)->flush_lock);
-	count_start(hour);
-	pthread_mutex_unlock(&inside(cache)->flush_lock);
-	EXPECT_FALSE(count_is_on(cache));
-	tick(1);
-	EXPECT_TRUE(count_is_on(cache));
-}
-
 TEST_F(CountTest, AChildIsNotCounted)
 {
 	test_cache cache(64);
