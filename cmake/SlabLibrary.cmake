@@ -79,24 +79,21 @@ function(slab_room_headers target room)
 		-ffile-prefix-map=${links}=${sources})
 endfunction()
 
-# Rooms and files without a fast path, which are small in the libraries that users get. With all of
-# debug among them, each call in a cache with debug flags would take a third longer.
-set(SLAB_ROOMS_FOR_SIZE base memory stats control)
-set(SLAB_FILES_FOR_SIZE
-	free_slabs.c huge.c idle.c metadata.c space.c topology.c trim.c # pages
-	annotate.c filter.c report.c symbol.c
-	handles.c init.c name_table.c registry.c release.c # core
-	closing.c length.c use_trace.c # percpu
-	bad_free.c bug_info.c bug_report.c call_sites.c damage.c fault.c guard.c guard_fault.c guard_slabs.c
-	legacy.c profile_switch.c sample.c switch.c validate.c
-	collect.c rcu_threads.c
-	create.c create_args.c defined.c destroy.c fork.c large_profile.c large_red.c leaks.c nofail.c
-	replace.c slapi_ch.c spaces.c)
+# Files whose speed counts: the fast paths, what runs each time that an array is full or empty, and
+# each call in a cache with debug flags. All others are small in the libraries that users get.
+set(SLAB_FILES_FOR_SPEED
+	array.c cmpxchg16b.c mutex.c rseq.c # cpu_cache
+	objects_put.c objects_take.c shard.c slab_objects.c # core
+	count.c magazines.c refill.c # core, percpu
+	check.c damage.c debug_objects.c debug_slabs.c layout.c depot.c profile.c track.c # debug, report
+	free_rcu.c
+	alloc_slow.c attempt.c bulk.c fastpath.c free_slow.c # alloc
+	large.c malloc.c pointer.c token_malloc.c) # cache
 
 # slab_add_room(ROOM SOURCE…)
 function(slab_add_room room)
 	foreach(source IN LISTS ARGN)
-		if(source IN_LIST SLAB_FILES_FOR_SIZE)
+		if(NOT source IN_LIST SLAB_FILES_FOR_SPEED)
 			set_source_files_properties(${source} PROPERTIES
 				COMPILE_OPTIONS "$<$<BOOL:$<TARGET_PROPERTY:SLAB_SMALL>>:-Os>")
 		endif()
@@ -108,9 +105,6 @@ function(slab_add_room room)
 		slab_room_headers(${target} ${room})
 		if(kind MATCHES "^slab(_lto)?$")
 			set_target_properties(${target} PROPERTIES SLAB_SMALL ON)
-			if(room IN_LIST SLAB_ROOMS_FOR_SIZE)
-				target_compile_options(${target} PRIVATE -Os)
-			endif()
 		endif()
 		target_sources(${kind} PRIVATE $<TARGET_OBJECTS:${target}>)
 		if(kind STREQUAL slab)
