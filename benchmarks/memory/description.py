@@ -41,7 +41,7 @@ CASES = {
 # Contestants of aging alone, which has libslab_malloc.so for libslab.
 OTHERS = {"glibc-2": ("glibc", {"MALLOC_ARENA_MAX": "2"}), "jemalloc5": ("jemalloc5", {}),
           "jemalloc5-thread": ("jemalloc5", {"MALLOC_CONF": "background_thread:true"}),
-          "mimalloc2": ("mimalloc2", {}), "mimalloc3": ("mimalloc3", {}), "snmalloc": ("snmalloc", {})}
+          **{name: (name, {}) for name in ("mimalloc2", "mimalloc3", "snmalloc", "rpmalloc", "google")}}
 RIVALS = tuple(dict.fromkeys((*runner.RIVALS, *OTHERS)))
 SHORT = {"cases": "peak.objects|small", "contestants": "slab,glibc"}
 MIB = 1 << 20

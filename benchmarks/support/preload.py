@@ -17,7 +17,11 @@ LIBRARIES = {
     "mimalloc2": "rivals/mimalloc2.so",
     "mimalloc3": "rivals/mimalloc3.so",
     "snmalloc": "rivals/snmalloc.so",
+    "rpmalloc": "rivals/rpmalloc.so",
+    "google": "rivals/google.so",
 }
+# Google's tcmalloc registers its own area for restartable sequences, where the C library does not.
+ENVIRONMENT = {"google": {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}}
 RIVALS = tuple(name for name in LIBRARIES if name != "slab")
 SYSTEM = ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/")
 
@@ -28,7 +32,7 @@ class Contestant:
     def __init__(self, name, build, runtime):
         self.name = name
         self.library = self.find(build)
-        self.environment = bench.plain_environment(runtime)
+        self.environment = bench.plain_environment(runtime) | ENVIRONMENT.get(name, {})
         if self.library:
             self.environment["LD_PRELOAD"] = self.library
 

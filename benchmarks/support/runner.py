@@ -79,6 +79,7 @@ class Contestant:
             if malloc.missing():
                 return malloc.missing()
             self.library = malloc.library
+            self.environment.update(preload.ENVIRONMENT.get(self.preloaded, {}))
             self.serves = self.serves or os.path.realpath(self.library)
             if self.preloaded != "glibc":
                 self.environment["LD_PRELOAD"] = self.library
