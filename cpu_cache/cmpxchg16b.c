@@ -78,7 +78,8 @@ static struct head head_read(const struct cpu_array *array)
 static bool head_exchange(struct cpu_array *array, struct head old, uint64_t word, uint64_t flags)
 {
 	cpu_inject(2);
-	return cas16(&array->count, old.word, old.tid, word, ((old.tid | (STEP - 1)) + 1) | flags);
+	return cas16(&array->count, old.word, old.tid, word,
+		     ((old.tid | (STEP - 1)) + GUARD_AGAINST(cas_next_id, 1)) | flags);
 }
 
 static size_t count_in(uint64_t word)
@@ -153,12 +154,12 @@ static bool settle(struct cpu_array *array, struct head head)
 	const uint64_t tag = __atomic_load_n(&to[1], __ATOMIC_ACQUIRE);
 	const uint64_t value = __atomic_load_n(&to[0], __ATOMIC_ACQUIRE);
 
-	if (value == newest && tag == head.tid)
+	if (value == newest && GUARD(cas_settled_tag, tag == head.tid))
 		return true;
-	if (tid_of(array) != head.tid)
+	if (GUARD_AGAINST(cas_settle_again, tid_of(array) != head.tid))
 		return false;
 	cpu_inject(4);
-	return cas16(to, value, tag, newest, head.tid);
+	return cas16(to, value, tag, newest, GUARD_AGAINST(cas_tag, head.tid));
 }
 
 /* Let sections use an array that was never used, if the user's pointer still leads to it. false: it
@@ -168,7 +169,7 @@ static bool open_new(char *const *arrays, const char *row0, struct cpu_array *ar
 	cas16(&array->count, 0, TID_NEW, 0, TID_TOUCHED);
 	cpu_full_fence();
 	cpu_inject(7);
-	if (__atomic_load_n(arrays, __ATOMIC_SEQ_CST) != row0)
+	if (GUARD_AGAINST(cas_new_pointer, __atomic_load_n(arrays, __ATOMIC_SEQ_CST) != row0))
 		return false;
 	cas16(&array->count, 0, TID_TOUCHED, 0, STEP);
 	return true;
@@ -183,19 +184,21 @@ static enum cpu_result cas_push(char *const *arrays, void *obj)
 		const struct head head = head_read(array);
 		const size_t count = count_in(head.word);
 
-		if (count && newest_in(head.word) == obj)
+		if (GUARD_AGAINST(cas_newest, count && newest_in(head.word) == obj))
 			return CPU_DOUBLE;
 		/* The arrays of no user are read-only, and their bound is 0. */
-		if (count >= __atomic_load_n(&array->bound, __ATOMIC_RELAXED))
+		if (GUARD_AGAINST(cas_limit,
+				  count >= __atomic_load_n(&array->bound, __ATOMIC_RELAXED)))
 			return CPU_MISS;
-		if (head.tid == TID_NEW || head.tid == TID_TOUCHED) {
+		if (GUARD_AGAINST(cas_new, head.tid == TID_NEW || head.tid == TID_TOUCHED)) {
 			if (!open_new(arrays, row0, array))
 				return CPU_MISS;
 			continue;
 		}
-		if (head.tid & CLOSED)
+		if (GUARD_AGAINST(cas_closed, head.tid & CLOSED))
 			return CPU_MISS;
-		if (count && !(head.tid & SETTLED) && !settle(array, head))
+		if (GUARD_AGAINST(cas_settles,
+				  count && !(head.tid & SETTLED) && !settle(array, head)))
 			continue;
 		if (head_exchange(array, head, word_of(obj, count + 1), 0))
 			return CPU_DONE;
@@ -225,7 +228,7 @@ static size_t cas_close(char *arrays, int cpu, void **objs)
 		for (size_t i = 0; i < count; i++)
 			objs[i] = object_at(array, head.word, i);
 		/* Also if it is closed: open_new() may be about to open it. */
-		if (head_exchange(array, head, 0, CLOSED))
+		if (head_exchange(array, head, 0, GUARD_AGAINST(cas_close_flag, CLOSED)))
 			return count;
 	}
 }

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /*
  * Points 0 to 9 are inside sections, of the layer cpu_cache:
  *
@@ -62,4 +64,31 @@ static inline void cpu_inject(int point)
 }
 #else
 #define cpu_inject(point) ((void)0)
+#endif
+
+/*
+ * Guards: what keeps threads out of each other's way, each with a name. tests/schedule removes one
+ * after the other at run time, in objects that are compiled with CPU_GUARDS; elsewhere a mark is what
+ * it encloses. Without the guard
+ *
+ *   GUARD          the condition counts as true
+ *   GUARD_AGAINST  the condition counts as false, the flag or the number as 0
+ *   GUARD_STEP     the step is left out
+ */
+#ifdef CPU_GUARDS
+bool cpu_guard_is_off(const char *name);
+#define CPU_GUARD_IS_OFF(name)                                                                     \
+	__extension__({                                                                            \
+		static signed char off_##name;                                                     \
+		if (!off_##name)                                                                   \
+			off_##name = cpu_guard_is_off(#name) ? 1 : -1;                             \
+		off_##name > 0;                                                                    \
+	})
+#define GUARD(name, condition) (CPU_GUARD_IS_OFF(name) || (condition))
+#define GUARD_AGAINST(name, value) (CPU_GUARD_IS_OFF(name) ? 0 : (value))
+#define GUARD_STEP(name, step) ((void)(CPU_GUARD_IS_OFF(name) || ((void)(step), 0)))
+#else
+#define GUARD(name, condition) (condition)
+#define GUARD_AGAINST(name, value) (value)
+#define GUARD_STEP(name, step) (step)
 #endif

@@ -38,12 +38,12 @@ void cpu_lock_wait(struct cpu_lock *lock)
 			return;
 	}
 	/* Whoever has slept leaves the mark for those who may still sleep. */
-	while (__atomic_exchange_n(&lock->word, CPU_LOCK_WAITED_FOR, __ATOMIC_ACQUIRE) !=
-	       CPU_LOCK_FREE)
+	while (GUARD_AGAINST(lock_waits, __atomic_exchange_n(&lock->word, CPU_LOCK_WAITED_FOR,
+							     __ATOMIC_ACQUIRE) != CPU_LOCK_FREE))
 		futex(lock, FUTEX_WAIT_PRIVATE, CPU_LOCK_WAITED_FOR);
 }
 
 void cpu_lock_wake(struct cpu_lock *lock)
 {
-	futex(lock, FUTEX_WAKE_PRIVATE, 1);
+	GUARD_STEP(lock_wakes, futex(lock, FUTEX_WAKE_PRIVATE, 1));
 }

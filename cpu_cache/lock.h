@@ -21,8 +21,9 @@ static inline bool cpu_lock_try(struct cpu_lock *lock)
 {
 	uint32_t expect = CPU_LOCK_FREE;
 
-	return __atomic_compare_exchange_n(&lock->word, &expect, CPU_LOCK_TAKEN, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return GUARD(lock_is_free,
+		     __atomic_compare_exchange_n(&lock->word, &expect, CPU_LOCK_TAKEN, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
 static inline void cpu_lock_take(struct cpu_lock *lock)

@@ -30,11 +30,11 @@ static struct cpu_array *enter(char *const *arrays)
 
 		if (row0 == none)
 			return NULL;
-		cpu_lock_take(&array->lock);
+		GUARD_STEP(mutex_lock, cpu_lock_take(&array->lock));
 #ifndef __x86_64__ /* on x86-64 the exchange is a full fence */
 		cpu_full_fence();
 #endif
-		if (__atomic_load_n(arrays, __ATOMIC_SEQ_CST) == row0)
+		if (GUARD(mutex_pointer_again, __atomic_load_n(arrays, __ATOMIC_SEQ_CST) == row0))
 			return array;
 		cpu_lock_drop(&array->lock);
 	}
@@ -53,7 +53,7 @@ static size_t mutex_take(char *const *arrays, size_t n, void **objs)
 
 	if (!array)
 		return 0;
-	if (n > array->count)
+	if (GUARD_AGAINST(mutex_take_count, n > array->count))
 		n = array->count;
 	if (n)
 		memcpy(objs, array->obj + array->count - n, n * sizeof(objs[0]));
@@ -92,7 +92,7 @@ static size_t mutex_put(char *const *arrays, size_t n, void *const *objs)
 		return 0;
 	limit = __atomic_load_n(&array->limit, __ATOMIC_RELAXED);
 	room = array->count < limit ? limit - array->count : 0;
-	if (n > room)
+	if (GUARD_AGAINST(mutex_put_room, n > room))
 		n = room;
 	store(array, n, objs);
 	leave(array, array->count + n);
@@ -108,9 +108,9 @@ static enum cpu_result mutex_push(char *const *arrays, void *obj)
 	if (!array)
 		return CPU_MISS;
 	count = array->count;
-	if (count && array->obj[count - 1] == obj) {
+	if (GUARD_AGAINST(mutex_newest, count && array->obj[count - 1] == obj)) {
 		result = CPU_DOUBLE;
-	} else if (count < __atomic_load_n(&array->limit, __ATOMIC_RELAXED)) {
+	} else if (GUARD(mutex_limit, count < __atomic_load_n(&array->limit, __ATOMIC_RELAXED))) {
 		store(array, 1, &obj);
 		result = CPU_DONE;
 	}
@@ -123,7 +123,8 @@ static size_t mutex_close(char *arrays, int cpu, void **objs)
 	struct cpu_array *array = cpu_array(arrays, cpu);
 	size_t n;
 
-	if (__atomic_load_n(&array->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE &&
+	if (GUARD(mutex_close_unlocked,
+		  __atomic_load_n(&array->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE) &&
 	    !__atomic_load_n(&array->count, __ATOMIC_ACQUIRE))
 		return 0;
 	cpu_lock_take(&array->lock);

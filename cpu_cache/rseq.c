@@ -103,7 +103,7 @@ static enum cpu_result engine_push(char *const *arrays, void *obj)
 			restarts = 0;
 			return CPU_DONE;
 		}
-		if (rseq_is_newest(arrays, obj, cpu_rseq_offset))
+		if (GUARD_AGAINST(rseq_newest, rseq_is_newest(arrays, obj, cpu_rseq_offset)))
 			return CPU_DOUBLE;
 		if (!looks_newest(array, obj) && count_of(array) >= limit_of(array))
 			return CPU_MISS;

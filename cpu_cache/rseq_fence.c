@@ -32,7 +32,7 @@ static bool visit_cpus(void)
 	bool visited = bytes > 0;
 
 	for (unsigned cpu = 0; visited && cpu < cpu_possible(); cpu++)
-		visited = visit(cpu);
+		visited = GUARD(fence_visits, visit(cpu));
 	if (bytes > 0)
 		syscall(SYS_sched_setaffinity, 0, bytes, before);
 	return visited;
@@ -43,7 +43,9 @@ static bool visit_cpus(void)
 static bool membarrier(void)
 {
 	for (int tries = 0; tries < 3; tries++) {
-		if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0)
+		if (GUARD(fence_membarrier,
+			  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) ==
+				  0))
 			return true;
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	}

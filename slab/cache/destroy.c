@@ -44,12 +44,13 @@ static int lock_for_destruction(struct slab_cache *cache)
 
 	do {
 		/* Without the lock: a reader may wait for it, and delay the grace period. */
-		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
+		if (cache->magic == CACHE_MAGIC && cache->rcu &&
+		    GUARD_AGAINST(destroy_drains, rcu_drain(cache) != 0))
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
 		error = cache_is_registered(cache) ? pin_wait(cache) : 0;
 		/* A thread that had pinned it may have freed something that waits. */
-		if (!error && waits(cache)) {
+		if (!error && GUARD_AGAINST(destroy_waits, waits(cache))) {
 			pthread_mutex_unlock(&registry_lock);
 			error = EAGAIN;
 		}
@@ -117,7 +118,7 @@ static int begin(struct slab_cache *cache)
 	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
 		result = -EINVAL;
 	else
-		pin_dying(cache, true);
+		GUARD_STEP(destroy_dying, pin_dying(cache, true));
 	pthread_mutex_unlock(&registry_lock);
 	return result;
 }
@@ -156,7 +157,7 @@ static void end(struct slab_cache *cache)
 	sample_set(cache, 0);
 	release_all(cache);
 	if (cache->rcu)
-		rcu_stop(cache->rcu);
+		GUARD_STEP(destroy_stops, rcu_stop(cache->rcu));
 	pthread_mutex_lock(&registry_lock);
 	unregister(cache);
 	pthread_mutex_unlock(&registry_lock);

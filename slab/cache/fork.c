@@ -83,16 +83,16 @@ static void streams_after_fork_child(void)
 static void caches_lock(void)
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next)
-		flush_lock_urgent(c);
+		GUARD_STEP(fork_flush_lock, flush_lock_urgent(c));
 	for (struct slab_cache *c = registry_first; c; c = c->next)
-		reserve_lock(c);
+		GUARD_STEP(fork_reserve_lock, reserve_lock(c));
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
-			pthread_mutex_lock(&c->node[n].lock);
+			GUARD_STEP(fork_node_lock, pthread_mutex_lock(&c->node[n].lock));
 		shard_each (shard, c)
-			cpu_lock_take(&shard->lock);
+			GUARD_STEP(fork_shard_lock, cpu_lock_take(&shard->lock));
 		for (unsigned n = 0; n < topology_nodes(); n++)
-			cpu_lock_take(&c->node[n].depot.lock);
+			GUARD_STEP(fork_depot_lock, cpu_lock_take(&c->node[n].depot.lock));
 	}
 }
 
@@ -147,15 +147,15 @@ static void prepare(void)
 		return;
 	mask = signals_block();
 	streams_lock();
-	pthread_mutex_lock(&registry_lock);
+	GUARD_STEP(fork_registry_lock, pthread_mutex_lock(&registry_lock));
 	caches_lock();
-	guard_lock();
-	segment_lock();
-	rcu_fork_lock();
+	GUARD_STEP(fork_guard_lock, guard_lock());
+	GUARD_STEP(fork_segment_lock, segment_lock());
+	GUARD_STEP(fork_rcu_lock, rcu_fork_lock());
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		rcu_fork_wait(c);
-	publish_lock();
-	cpu_arrays_lock_all();
+	GUARD_STEP(fork_publish_lock, publish_lock());
+	GUARD_STEP(fork_arrays_lock, cpu_arrays_lock_all());
 	signal_mask = mask;
 	locked = true;
 }
@@ -187,12 +187,12 @@ static void parent(void)
 static void after_fork_child(struct slab_cache *cache)
 {
 	pin_after_fork_child(cache);
-	release_after_fork_child(cache);
-	purge_after_fork_child(cache);
-	defrag_after_fork_child(cache);
-	closing_after_fork_child(cache);
-	cache->waiting = 0;
-	rcu_after_fork_child(cache);
+	GUARD_STEP(fork_releases, release_after_fork_child(cache));
+	GUARD_STEP(fork_purges, purge_after_fork_child(cache));
+	GUARD_STEP(fork_defrags, defrag_after_fork_child(cache));
+	GUARD_STEP(fork_closing, closing_after_fork_child(cache));
+	GUARD_STEP(fork_waiting, cache->waiting = 0);
+	GUARD_STEP(fork_rcu, rcu_after_fork_child(cache));
 }
 
 /* Repair what threads of the parent left that do not exist in the child. */

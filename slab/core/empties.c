@@ -19,12 +19,12 @@ static struct slab *take_empties(struct shard *shard, unsigned piece, unsigned k
 {
 	struct slab *chain = NULL;
 
-	cpu_lock_take(&shard->lock);
-	for (unsigned n = 0; n < piece && shard->empties > keep; n++) {
+	GUARD_STEP(release_lock, cpu_lock_take(&shard->lock));
+	for (unsigned n = 0; n < piece && GUARD(release_empties, shard->empties > keep); n++) {
 		struct slab *slab = shard->empty;
 
 		slab_take_off(shard, slab);
-		shard_remove(shard, slab);
+		GUARD_STEP(release_shard, shard_remove(shard, slab));
 		slab->next = chain;
 		chain = slab;
 	}
@@ -35,7 +35,7 @@ static struct slab *take_empties(struct shard *shard, unsigned piece, unsigned k
 unsigned shard_release(struct slab_cache *cache, struct shard *shard, unsigned keep)
 {
 	/* A destructor may fork: the child has all slabs that are listed. */
-	const unsigned piece = cache->dtor ? 1 : RELEASE_PIECE;
+	const unsigned piece = GUARD_AGAINST(release_one, cache->dtor != NULL) ? 1 : RELEASE_PIECE;
 	unsigned n = 0;
 	struct slab *chain;
 
@@ -76,7 +76,7 @@ static unsigned tick(struct slab_cache *cache, struct shard *shard)
 
 	if (!__atomic_load_n(&shard->empties, __ATOMIC_RELAXED))
 		return 0;
-	cpu_lock_take(&shard->lock);
+	GUARD_STEP(tick_lock, cpu_lock_take(&shard->lock));
 	low = shard->empties_low;
 	keep = shard->empties - (low < shard->empties ? low : shard->empties);
 	if (keep < min_partial(cache))

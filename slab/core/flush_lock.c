@@ -46,7 +46,7 @@ void flush_lock(struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
 		clock_sleep(STEP_NS);
-	pthread_mutex_lock(&cache->flush_lock);
+	GUARD_STEP(flush_lock, pthread_mutex_lock(&cache->flush_lock));
 	flush_hold_begin();
 }
 
@@ -73,7 +73,7 @@ static void count_purging(struct slab_cache *cache, unsigned n)
 
 void purge_begin(struct slab_cache *cache, struct slab *slab)
 {
-	queue_add_tail(&cache->purging, slab);
+	GUARD_STEP(purge_queue, queue_add_tail(&cache->purging, slab));
 	count_purging(cache, 1);
 }
 
@@ -135,7 +135,7 @@ static void call_locked(struct slab *slab, void *arg)
 	struct each *each = arg;
 
 	flush_lock(each->cache);
-	if (slab_user(slab) == each->cache)
+	if (GUARD(each_user, slab_user(slab) == each->cache))
 		each->fn(slab, each->arg);
 	flush_unlock(each->cache);
 }

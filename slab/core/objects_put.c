@@ -54,7 +54,7 @@ static SLAB_SLOWPATH bool is_elsewhere(struct put *put, const struct slab *slab,
 {
 	const struct shard *shard = __atomic_load_n(&slab->shard, __ATOMIC_RELAXED);
 
-	if (shard && shard_is_of(shard, put->cache))
+	if (GUARD(put_of_cache, shard && shard_is_of(shard, put->cache)))
 		return true;
 	add_bad(put, obj, PUT_FREE_ALREADY);
 	return false;
@@ -66,7 +66,7 @@ static inline void set_bits(struct put *put, struct slab *slab, unsigned word, u
 {
 	const uint64_t map = slab->map[word];
 
-	if (SLAB_UNLIKELY(map & bits)) {
+	if (SLAB_UNLIKELY(GUARD_AGAINST(put_twice, map & bits))) {
 		add_twice(put, slab, word, map & bits);
 		n -= bits_count(map & bits);
 	}
@@ -166,13 +166,15 @@ static unsigned put_round(struct put *put, unsigned n, void **objs)
 		bool starts;
 		unsigned index;
 
-		if (SLAB_UNLIKELY(__atomic_load_n(&slab->shard, __ATOMIC_RELAXED) != shard)) {
+		if (SLAB_UNLIKELY(GUARD_AGAINST(
+			    put_shard, __atomic_load_n(&slab->shard, __ATOMIC_RELAXED) != shard))) {
 			if (is_elsewhere(put, slab, obj))
 				*kept++ = obj;
 			continue;
 		}
 		index = slab_index_at(reciprocal, (size_t)(obj - slab->base), &starts);
-		if (SLAB_UNLIKELY(!starts) || SLAB_UNLIKELY(index >= slab->initialized)) {
+		if (SLAB_UNLIKELY(GUARD_AGAINST(put_start, !starts)) ||
+		    SLAB_UNLIKELY(GUARD_AGAINST(put_index, index >= slab->initialized))) {
 			add_bad(put, obj, PUT_NO_OBJECT);
 			continue;
 		}
@@ -180,7 +182,7 @@ static unsigned put_round(struct put *put, unsigned n, void **objs)
 			p += put_near(put, slab, index, (unsigned)(end - p), p) - 1;
 		else
 			set_bits(put, slab, index / 64, UINT64_C(1) << index % 64, 1);
-		if (SLAB_UNLIKELY(slab->free >= slab->up))
+		if (SLAB_UNLIKELY(GUARD_AGAINST(put_relists, slab->free >= slab->up)))
 			slab_relist(put->shard, slab);
 	}
 	*kept = NULL;
@@ -192,7 +194,7 @@ static struct shard *shard_of_first(const struct slab_cache *cache, void *const 
 {
 	struct shard *shard = __atomic_load_n(&slab_of(objs[0])->shard, __ATOMIC_RELAXED);
 
-	return shard && shard_is_of(shard, cache) ? shard : cache->shard;
+	return GUARD(put_first_of_cache, shard && shard_is_of(shard, cache)) ? shard : cache->shard;
 }
 
 static void fetch_ahead(const struct slab_cache *cache, unsigned n, void *const *objs)
@@ -218,7 +220,7 @@ void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_b
 
 		put.shard = shard;
 		put.refused = 0;
-		cpu_lock_take(&shard->lock);
+		GUARD_STEP(put_lock, cpu_lock_take(&shard->lock));
 		n = put_round(&put, n, objs);
 		__atomic_store_n(&shard->used, shard->used - (before - n - put.refused),
 				 __ATOMIC_RELAXED);
@@ -237,12 +239,12 @@ uint64_t objects_put_bits(struct slab_cache *cache, struct slab *slab, unsigned 
 	struct put put = {.cache = cache, .shard = shard, .size = cache->size, .bad = &bad};
 	uint64_t twice;
 
-	if (!shard)
+	if (GUARD_AGAINST(put_bits_shard, !shard))
 		return bits;
 	twice = slab->map[word] & bits;
 	set_bits(&put, slab, word, bits, bits_count(bits));
 	__atomic_store_n(&shard->used, shard->used - bits_count(bits & ~twice), __ATOMIC_RELAXED);
-	if (slab->free >= slab->up)
+	if (GUARD_AGAINST(put_bits_relists, slab->free >= slab->up))
 		slab_relist(shard, slab);
 	cpu_lock_drop(&shard->lock);
 	return twice;

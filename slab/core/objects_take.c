@@ -172,7 +172,7 @@ static bool pick_from_best(struct take *take)
 	pick_bits(take, slab);
 	if (take->want && take->picks < PICKS && slab->initialized < slab->objects) {
 		if (take->cache->ctor) {
-			slab_take_off(take->shard, slab);
+			GUARD_STEP(construct_off, slab_take_off(take->shard, slab));
 			take->construct = slab;
 			return true;
 		}
@@ -266,8 +266,10 @@ static bool take_constructed(struct take *take)
 
 static void lock_both(struct shard *a, struct shard *b)
 {
-	cpu_lock_take(a < b ? &a->lock : &b->lock);
-	cpu_lock_take(a < b ? &b->lock : &a->lock);
+	const bool in_order = GUARD(move_order, a < b);
+
+	GUARD_STEP(move_lock, cpu_lock_take(in_order ? &a->lock : &b->lock));
+	GUARD_STEP(move_other_lock, cpu_lock_take(in_order ? &b->lock : &a->lock));
 }
 
 static unsigned move_slabs(struct shard *from, struct shard *to, unsigned want)
@@ -321,7 +323,7 @@ static bool from_pages(struct take *take)
 		return false;
 	cpu_inject(CPU_INJECT_SLAB_TAKEN);
 	shard_event(shard, SLAB_EVENT_ALLOC_SLAB);
-	cpu_lock_take(&shard->lock);
+	GUARD_STEP(take_new_lock, cpu_lock_take(&shard->lock));
 	shard_add(shard, slab);
 	slab_put_on(shard, slab);
 	cpu_lock_drop(&shard->lock);
@@ -333,7 +335,7 @@ static bool take_round(struct take *take)
 {
 	bool more = true;
 
-	cpu_lock_take(&take->shard->lock);
+	GUARD_STEP(take_lock, cpu_lock_take(&take->shard->lock));
 	while (take->want && take->picks < PICKS && !take->construct && !take->populate && more)
 		more = pick_from_best(take);
 	cpu_lock_drop(&take->shard->lock);

@@ -43,7 +43,8 @@ void cache_unpin(struct slab_cache *cache)
 {
 	remember(short_name(cache), 0);
 	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
-		syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+		GUARD_STEP(pin_wakes, syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE,
+					      INT32_MAX, NULL, NULL, 0));
 }
 
 unsigned cache_pins_of_mine(const struct slab_cache *cache)

@@ -39,7 +39,7 @@ void registry_add(struct slab_cache *cache)
 void registry_remove(struct slab_cache *cache)
 {
 	name_table_remove(cache);
-	if (looked_at == cache)
+	if (GUARD_AGAINST(registry_looked_at, looked_at == cache))
 		looked_at = NULL;
 	seqcount_write_begin(&registry_changes);
 	*cache->prev_next = cache->next;
@@ -90,7 +90,7 @@ struct slab_cache *registry_next_pinned(struct slab_cache *cache)
 
 	pthread_mutex_lock(&registry_lock);
 	next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
-	while (next && cache_is_dying(next))
+	while (next && GUARD_AGAINST(pin_next_dying, cache_is_dying(next)))
 		next = next->next;
 	if (next)
 		cache_pin(next);
@@ -103,7 +103,8 @@ struct slab_cache *registry_next_pinned(struct slab_cache *cache)
 /* Under registry_lock. */
 static bool try_pin(struct slab_cache *cache)
 {
-	if (!cache_is_registered(cache) || cache_is_dying(cache))
+	if (GUARD_AGAINST(pin_registered, !cache_is_registered(cache)) ||
+	    GUARD_AGAINST(pin_dying, cache_is_dying(cache)))
 		return false;
 	cache_pin(cache);
 	return true;
@@ -155,7 +156,7 @@ int pin_wait(struct slab_cache *cache)
 	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
 	bool is_mine = cache_pins_of_mine(cache) != 0;
 
-	if (!pins)
+	if (!GUARD_AGAINST(pin_waits, pins))
 		return 0;
 	pthread_mutex_unlock(&registry_lock);
 	if (is_mine)
@@ -166,6 +167,6 @@ int pin_wait(struct slab_cache *cache)
 
 void pin_after_fork_child(struct slab_cache *cache)
 {
-	cache->pins = cache_pins_of_mine(cache);
-	cache->dying &= cache->pins != 0;
+	GUARD_STEP(fork_pins, cache->pins = cache_pins_of_mine(cache));
+	cache->dying &= GUARD(fork_dying, cache->pins != 0);
 }

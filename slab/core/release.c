@@ -58,7 +58,7 @@ static void leave(struct slab_cache *cache, struct slab *slab)
 	struct cache_node *node = &cache->node[slab->node];
 
 	__atomic_store_n(&cache->leaves, true, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&node->lock);
+	GUARD_STEP(leave_lock, pthread_mutex_lock(&node->lock));
 	slab->destroyer = 0;
 	queue_add_head(&node->leaving, slab);
 	pthread_mutex_unlock(&node->lock);
@@ -69,9 +69,9 @@ static struct slab *take_from(struct cache_node *node)
 {
 	struct slab *slab;
 
-	pthread_mutex_lock(&node->lock);
+	GUARD_STEP(leave_take_lock, pthread_mutex_lock(&node->lock));
 	slab = node->leaving.first;
-	if (slab && slab->destroyer)
+	if (slab && GUARD_AGAINST(leave_destroyer, slab->destroyer))
 		slab = NULL;
 	if (slab) {
 		slab->destroyer = myself();
@@ -150,7 +150,7 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 		return;
 	callback = callback_begin(cache);
 	for (unsigned i = slab->initialized; i-- > 0 && !own_work_must_end();) {
-		set_initialized(slab, i);
+		GUARD_STEP(destroy_counted, set_initialized(slab, i));
 		debug_destroy_object(cache, object_at(cache, slab, i));
 	}
 	callback_end(&callback);
@@ -192,7 +192,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	else if (decay_at_once())
 		segment_discard(slab);
 	cpu_inject(CPU_INJECT_SLAB_DESTROYED);
-	pthread_mutex_lock(&cache->flush_lock);
+	GUARD_STEP(release_flush_lock, pthread_mutex_lock(&cache->flush_lock));
 	has_left(node, slab);
 	slab_free_pages(cache, slab);
 	pthread_mutex_unlock(&cache->flush_lock);
@@ -209,7 +209,7 @@ void release_leaving(struct slab_cache *cache)
 	slab = take(cache);
 	if (!slab)
 		return;
-	cache_pin(cache);
+	GUARD_STEP(release_pin, cache_pin(cache));
 	releasing = cache;
 	do
 		release(cache, slab);

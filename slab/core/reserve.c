@@ -31,7 +31,7 @@ static void set_left(struct slab_cache *cache, size_t n)
 void reserve_lock(struct slab_cache *cache)
 {
 	if (cache->reserve)
-		pthread_mutex_lock(&cache->reserve->lock);
+		GUARD_STEP(reserve_lock, pthread_mutex_lock(&cache->reserve->lock));
 }
 
 void reserve_unlock(struct slab_cache *cache)
@@ -52,7 +52,8 @@ bool reserve_is_short(const struct slab_cache *cache)
  */
 void reserve_update_gate(struct slab_cache *cache)
 {
-	while (cache_gate_is_set(cache, GATE_RESERVE) != reserve_is_short(cache)) {
+	while (GUARD_AGAINST(reserve_gate,
+			     cache_gate_is_set(cache, GATE_RESERVE) != reserve_is_short(cache))) {
 		pthread_mutex_lock(&cache->flush_lock);
 		cache_gate_set(cache, GATE_RESERVE, reserve_is_short(cache));
 		pthread_mutex_unlock(&cache->flush_lock);
@@ -64,7 +65,7 @@ bool reserve_put(struct slab_cache *cache, void *obj)
 	bool is_room;
 
 	reserve_lock(cache);
-	is_room = left(cache) < room(cache);
+	is_room = GUARD(reserve_room, left(cache) < room(cache));
 	if (is_room) {
 		cache->reserve->obj[left(cache)] = obj;
 		set_left(cache, left(cache) + 1);
@@ -80,7 +81,7 @@ void *reserve_get(struct slab_cache *cache)
 	if (!cache->reserve)
 		return NULL;
 	reserve_lock(cache);
-	if (left(cache)) {
+	if (GUARD(reserve_left, left(cache))) {
 		set_left(cache, left(cache) - 1);
 		obj = cache->reserve->obj[left(cache)];
 	}

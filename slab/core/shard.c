@@ -38,7 +38,7 @@ struct shard *shard_lock_of(struct slab *slab)
 	for (; shard; shard = now) {
 		cpu_lock_take(&shard->lock);
 		now = __atomic_load_n(&slab->shard, __ATOMIC_RELAXED);
-		if (now == shard)
+		if (GUARD(shard_again, now == shard))
 			break;
 		cpu_lock_drop(&shard->lock);
 	}
@@ -86,7 +86,7 @@ static void unlink_slab(struct shard *shard, struct slab *slab)
 		return;
 	list = list_of(shard, slab->bucket);
 	for (struct shard_walk *walk = shard->walks; walk; walk = walk->next)
-		if (walk->at == slab)
+		if (GUARD_AGAINST(walk_cursor, walk->at == slab))
 			walk->at = slab->next;
 	if (slab->prev)
 		slab->prev->next = slab->next;
@@ -146,7 +146,7 @@ static unsigned up_of(const struct slab *slab, unsigned bucket)
 
 void slab_put_on(struct shard *shard, struct slab *slab)
 {
-	const bool stays_off = slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	const bool stays_off = GUARD_AGAINST(put_on_legacy, slab_is_tagged(slab, SLAB_TAG_DEBUG));
 	const unsigned bucket = stays_off ? SLAB_OFF : bucket_of(slab);
 
 	link_slab(shard, slab, bucket);
@@ -157,7 +157,7 @@ bool slab_relist(struct shard *shard, struct slab *slab)
 {
 	const unsigned bucket = bucket_of(slab);
 
-	if (slab->bucket == SLAB_OFF)
+	if (GUARD_AGAINST(relist_off, slab->bucket == SLAB_OFF))
 		return false;
 	slab->up = (uint16_t)up_of(slab, bucket);
 	if (bucket == slab->bucket)

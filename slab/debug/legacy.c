@@ -32,10 +32,11 @@ bool legacy_begin(struct slab_cache *cache, struct slab *slab)
 	struct shard *shard = shard_lock_of(slab);
 	bool is_ours, is_off, unused;
 
-	if (!shard)
+	if (GUARD_AGAINST(legacy_shard, !shard))
 		return false;
-	is_ours = slab_user(slab) == cache && !slab_is_tagged(slab, SLAB_TAG_DEBUG);
-	is_off = slab->bucket == SLAB_OFF;
+	is_ours = GUARD(legacy_ours,
+			slab_user(slab) == cache && !slab_is_tagged(slab, SLAB_TAG_DEBUG));
+	is_off = GUARD_AGAINST(legacy_off, slab->bucket == SLAB_OFF);
 	unused = is_ours && !is_off && is_unused(slab);
 	if (is_ours && !is_off) {
 		slab_take_off(shard, slab);

@@ -73,7 +73,7 @@ static void sweep(struct slab_cache *cache)
 
 	__atomic_store_n(&cache->plain_left, false, __ATOMIC_SEQ_CST);
 	flush_each_slab(cache, sweep_one, &sweep);
-	if (cache_drain(cache, NULL, NULL) < 0 || sweep.left)
+	if (cache_drain(cache, NULL, NULL) < 0 || GUARD_AGAINST(sweep_left, sweep.left))
 		__atomic_store_n(&cache->plain_left, true, __ATOMIC_RELAXED);
 }
 
@@ -114,7 +114,7 @@ static void place(struct slab *slab, void *arg)
 		return;
 	lock = debug_lock(cache, slab);
 	/* It may have been released or changed its kind before the lock was taken. */
-	if (debug_is_ours(cache, slab, &lock) && !debug_is_guarded(slab))
+	if (GUARD(place_ours, debug_is_ours(cache, slab, &lock)) && !debug_is_guarded(slab))
 		unused = lock.shard ? legacy_place(cache, lock.shard, slab)
 				    : debug_slab_place(cache, slab);
 	debug_unlock(&lock);
@@ -143,7 +143,7 @@ static bool set_debug_flags(struct slab_cache *cache, uint64_t debug_flags)
 	if (debug_flags)
 		__atomic_store_n(&cache->had_debug_flags, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&cache->debug_flags, debug_flags, __ATOMIC_SEQ_CST);
-	cache_gate_set(cache, GATE_DEBUG, debug_flags != 0);
+	GUARD_STEP(debug_gate, cache_gate_set(cache, GATE_DEBUG, debug_flags != 0));
 	flush_unlock(cache);
 	cpu_inject(CPU_INJECT_DEBUG_SET);
 	return debug_flags & DEBUG_FLAGS_SLAB && !(old & DEBUG_FLAGS_SLAB);

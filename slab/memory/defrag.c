@@ -167,8 +167,10 @@ static bool is_still_sparse(const struct defrag *d, const struct shard *shard,
 {
 	const struct slab *slab = sparse->slab;
 
-	return shard_is_of(shard, d->cache) && slab->bucket < SHARD_BUCKETS &&
-	       slab->node == d->node && used_of(slab) <= sparse->used && fits(d, slab);
+	return GUARD(defrag_of_cache, shard_is_of(shard, d->cache)) &&
+	       GUARD(defrag_partial, slab->bucket < SHARD_BUCKETS) && slab->node == d->node &&
+	       GUARD(defrag_sparse, used_of(slab) <= sparse->used) &&
+	       GUARD(defrag_fits, fits(d, slab));
 }
 
 /* Take a slab off the lists. false: it is gone, or has got objects since it was found, or its
@@ -184,12 +186,12 @@ static bool take_off(struct defrag *d, const struct sparse *sparse)
 	if (shard) {
 		done = is_still_sparse(d, shard, sparse);
 		if (done)
-			slab_take_off(shard, slab);
+			GUARD_STEP(defrag_off, slab_take_off(shard, slab));
 		cpu_lock_drop(&shard->lock);
 	}
 	if (done) {
 		slab->next = d->cache->moving;
-		d->cache->moving = slab;
+		GUARD_STEP(defrag_moving, d->cache->moving = slab);
 	}
 	flush_unlock(d->cache);
 	return done;
@@ -279,7 +281,7 @@ static void place(struct defrag *d, const struct slab *slab)
 	if (d->waits && ++d->waiting < waiting_most(d))
 		return;
 	if (d->waits)
-		rcu_drain(d->cache);
+		GUARD_STEP(defrag_waits, rcu_drain(d->cache));
 	list_all(d);
 }
 
@@ -350,7 +352,7 @@ static void empty(struct defrag *d, struct slab *slab)
 	struct callback callback = callback_begin(d->cache);
 
 	for (unsigned i = 0; i < slab_initialized(slab) && !d->full; i++)
-		if (!slab_bit(slab, i))
+		if (!GUARD_AGAINST(defrag_bit, slab_bit(slab, i)))
 			move(d, slab_object(d->cache, slab, i));
 	callback_end(&callback);
 }
@@ -414,8 +416,9 @@ static int begin(struct slab_cache *cache)
 		return with_errno(-EINVAL);
 	if (!cache->migrate)
 		return with_errno(-ENOTSUP);
-	if (!__atomic_compare_exchange_n(&cache->defragging, &idle, myself(), false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!GUARD(defrag_one,
+		   __atomic_compare_exchange_n(&cache->defragging, &idle, myself(), false,
+					       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
 		return with_errno(-EBUSY);
 	return 0;
 }

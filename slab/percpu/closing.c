@@ -43,14 +43,14 @@ void close_begin(struct slab_cache *cache)
 {
 	pthread_mutex_lock(&cache->flush_lock);
 	if (!cache->closers++)
-		cache_arrays_set(cache, cpu_arrays_none());
+		GUARD_STEP(close_pointer, cache_arrays_set(cache, cpu_arrays_none()));
 	pthread_mutex_unlock(&cache->flush_lock);
 	cpu_inject(CPU_INJECT_ARRAYS_CLOSED);
 }
 
 bool close_fence(void)
 {
-	const bool done = cpu_engine->fence();
+	const bool done = GUARD(close_fence, cpu_engine->fence());
 
 	cpu_inject(CPU_INJECT_ARRAYS_FENCED);
 	return done;

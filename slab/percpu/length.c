@@ -38,7 +38,7 @@ static void exchange(struct slab_cache *cache, void *arg)
 	char **arrays = arg;
 
 	pthread_mutex_lock(&cache->flush_lock);
-	if (!cache_has_long_arrays(cache)) {
+	if (GUARD(lengthen_again, !cache_has_long_arrays(cache))) {
 		__atomic_store_n(&cache->short_arrays, cache->own_arrays, __ATOMIC_RELEASE);
 		__atomic_store_n(&cache->own_arrays, *arrays, __ATOMIC_RELEASE);
 		*arrays = NULL;

@@ -45,9 +45,10 @@ bool magazine_put(struct slab_cache *cache, unsigned node)
 
 	if (half > MAGAZINE_OBJECTS)
 		half = MAGAZINE_OBJECTS;
-	if (full(depot) == MAGAZINES_MAX || half < MAGAZINE_LEAST || !cpu_lock_try(&depot->lock))
+	if (full(depot) == MAGAZINES_MAX || half < MAGAZINE_LEAST ||
+	    !GUARD(magazine_put_lock, cpu_lock_try(&depot->lock)))
 		return false;
-	if (depot->full < MAGAZINES_MAX)
+	if (GUARD(magazine_put_again, depot->full < MAGAZINES_MAX))
 		done = fill(cache, depot, half);
 	cpu_lock_drop(&depot->lock);
 	return done;
@@ -69,9 +70,9 @@ bool magazine_get(struct slab_cache *cache, unsigned node)
 	struct depot *depot = &cache->node[node].depot;
 	bool done = false;
 
-	if (!full(depot) || !cpu_lock_try(&depot->lock))
+	if (!full(depot) || !GUARD(magazine_get_lock, cpu_lock_try(&depot->lock)))
 		return false;
-	if (depot->full)
+	if (GUARD(magazine_get_again, depot->full))
 		done = spend(cache, depot);
 	cpu_lock_drop(&depot->lock);
 	return done;
@@ -98,10 +99,11 @@ size_t magazines_take(struct slab_cache *cache, size_t most, void **objs)
 		/* A thread that has the lock may be filling a magazine with objects that no array
 		 * has any more. */
 		if (!full(depot) &&
-		    __atomic_load_n(&depot->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE)
+		    GUARD(magazine_close_unlocked,
+			  __atomic_load_n(&depot->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE))
 			continue;
-		cpu_lock_take(&depot->lock);
-		if (depot->full)
+		GUARD_STEP(magazine_close_lock, cpu_lock_take(&depot->lock));
+		if (GUARD(magazine_close_again, depot->full))
 			n = take_some(depot, most, objs);
 		cpu_lock_drop(&depot->lock);
 	}

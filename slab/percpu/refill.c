@@ -111,7 +111,7 @@ static bool keep(struct slab_cache *cache, unsigned n, void **objs)
 {
 	const size_t put = n ? cpu_engine->put(&cache->arrays, n, objs) : 0;
 
-	if (SLAB_LIKELY(put == n))
+	if (SLAB_LIKELY(GUARD(refill_keeps, put == n)))
 		return true;
 	objects_free(cache, n - (unsigned)put, objs + put, NULL);
 	return false;

@@ -44,8 +44,9 @@ unsigned rcu_enter_phase(struct cache_rcu *rcu)
 	for (;;) {
 		unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
 
-		__atomic_fetch_add(&rcu->users[phase], 1, __ATOMIC_SEQ_CST);
-		if ((__atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1) == phase)
+		GUARD_STEP(rcu_users, __atomic_fetch_add(&rcu->users[phase], 1, __ATOMIC_SEQ_CST));
+		if (GUARD(rcu_phase_again,
+			  (__atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1) == phase))
 			return phase;
 		rcu_leave_phase(rcu, phase);
 	}
@@ -53,7 +54,7 @@ unsigned rcu_enter_phase(struct cache_rcu *rcu)
 
 void rcu_leave_phase(struct cache_rcu *rcu, unsigned phase)
 {
-	__atomic_fetch_sub(&rcu->users[phase], 1, __ATOMIC_RELEASE);
+	GUARD_STEP(rcu_users, __atomic_fetch_sub(&rcu->users[phase], 1, __ATOMIC_RELEASE));
 }
 
 /* --- adding to a phase -------------------------------------------------------------------- */
@@ -87,8 +88,11 @@ static uint64_t free_already(const struct adding *adding)
 
 	if (run->slab->debug)
 		return 0;
-	return run->bits & (__atomic_load_n(&run->slab->map[run->word], __ATOMIC_RELAXED) |
-			    __atomic_load_n(&other[run->word], __ATOMIC_RELAXED));
+	return run->bits &
+	       (GUARD_AGAINST(rcu_free_already,
+			      __atomic_load_n(&run->slab->map[run->word], __ATOMIC_RELAXED)) |
+		GUARD_AGAINST(rcu_waits_already,
+			      __atomic_load_n(&other[run->word], __ATOMIC_RELAXED)));
 }
 
 static void stack_once(struct adding *adding, struct slab *slab)
@@ -96,8 +100,8 @@ static void stack_once(struct adding *adding, struct slab *slab)
 	struct slab **next = slab_next_waiting(slab, adding->phase), *none = NULL;
 
 	if (!__atomic_load_n(next, __ATOMIC_RELAXED) &&
-	    __atomic_compare_exchange_n(next, &none, RCU_END, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
+	    GUARD(rcu_stack_once, __atomic_compare_exchange_n(next, &none, RCU_END, false,
+							      __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
 		rcu_push(&adding->rcu->slabs[adding->phase], slab, next);
 }
 
@@ -110,7 +114,7 @@ static void end_run(struct adding *adding)
 		old = __atomic_fetch_or(&slab_waiting(run->slab, adding->phase)[run->word],
 					run->bits & ~bad, __ATOMIC_ACQ_REL);
 		stack_once(adding, run->slab);
-		bad |= old & run->bits;
+		bad |= GUARD_AGAINST(rcu_twice, old & run->bits);
 	}
 	if (SLAB_UNLIKELY(bad))
 		refuse(adding, bad);
@@ -123,7 +127,7 @@ static int index_of(const struct slab_cache *cache, const struct slab *slab, con
 	size_t into;
 	bool start;
 
-	if (SLAB_UNLIKELY(slab_user(slab) != cache))
+	if (SLAB_UNLIKELY(GUARD_AGAINST(rcu_user, slab_user(slab) != cache)))
 		return -1;
 	if (SLAB_UNLIKELY(slab->debug != NULL))
 		return debug_find_object(slab, obj, &index, &into) ? (int)index : -1;
@@ -177,7 +181,7 @@ static unsigned held_by(const struct cache_rcu *rcu, unsigned cpu)
 bool rcu_begin_taking(struct cache_rcu *rcu)
 {
 	__atomic_fetch_add(&rcu->taking, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&rcu_forking, __ATOMIC_SEQ_CST))
+	if (GUARD(rcu_forking, !__atomic_load_n(&rcu_forking, __ATOMIC_SEQ_CST)))
 		return true;
 	rcu_end_taking(rcu);
 	return false;
@@ -214,9 +218,10 @@ static int close_and_empty(struct cache_rcu *rcu, struct put_bad *ret_bad)
 {
 	int error = 0;
 
-	__atomic_store_n(&rcu->cache->rcu_arrays, cpu_arrays_none(), __ATOMIC_SEQ_CST);
+	GUARD_STEP(rcu_close_pointer,
+		   __atomic_store_n(&rcu->cache->rcu_arrays, cpu_arrays_none(), __ATOMIC_SEQ_CST));
 	cpu_inject(CPU_INJECT_RCU_CLOSED);
-	if (cpu_engine->fence()) {
+	if (GUARD(rcu_close_fence, cpu_engine->fence())) {
 		cpu_inject(CPU_INJECT_RCU_FENCED);
 		empty_arrays(rcu, ret_bad);
 	} else {

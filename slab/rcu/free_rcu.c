@@ -175,13 +175,13 @@ void rcu_after_fork_child(struct slab_cache *cache)
 	if (!cache->rcu)
 		return;
 	rcu = leave_to_callback(cache->rcu);
-	rcu->driving = rcu->taking = rcu->users[0] = rcu->users[1] = 0;
+	GUARD_STEP(fork_rcu_users, rcu->driving = rcu->taking = rcu->users[0] = rcu->users[1] = 0);
 	rcu->forked = true;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		cpu_engine->open(rcu->arrays, (int)cpu);
-	cache->rcu_arrays = rcu->arrays;
+	GUARD_STEP(fork_rcu_opens, cache->rcu_arrays = rcu->arrays);
 	cache->rcu = rcu;
-	count_again(rcu);
+	GUARD_STEP(fork_rcu_counts, count_again(rcu));
 }
 
 /* --- freeing -------------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static SLAB_SLOWPATH void pass_on(struct slab_cache *cache, uint64_t *ret_pendin
 	void *objs[PART];
 	size_t n;
 
-	if (!rcu_begin_taking(cache->rcu))
+	if (!GUARD(rcu_pass_on_taking, rcu_begin_taking(cache->rcu)))
 		return;
 	for (uint64_t left = cache->rcu_max; left; left -= n) {
 		n = cpu_engine->take(&cache->rcu_arrays, left < PART ? left : PART, objs);

@@ -146,7 +146,8 @@ static uint64_t free_slabs(struct slab_cache *cache, unsigned phase)
 static bool users_left(const struct cache_rcu *rcu, unsigned phase)
 {
 	for (unsigned n = 0; n < USERS_WAIT_NS / HOLD_UP_NS; n++) {
-		if (!__atomic_load_n(&rcu->users[phase], __ATOMIC_SEQ_CST))
+		if (GUARD(rcu_users_awaited,
+			  !__atomic_load_n(&rcu->users[phase], __ATOMIC_SEQ_CST)))
 			return true;
 		hold_up();
 	}
@@ -184,7 +185,7 @@ static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
  * empty, collects. Called by the driver. */
 static bool flip_phase(struct cache_rcu *rcu)
 {
-	rcu_collect(rcu);
+	GUARD_STEP(rcu_flip_collects, rcu_collect(rcu));
 	if (!something_waits(rcu, rcu->phase & 1))
 		return false;
 	SLAB_PROBE(rcu_grace_begin, rcu->cache->name, rcu->cache, (unsigned)rcu->phase & 1);
@@ -201,7 +202,7 @@ static bool synchronize(struct cache_rcu *rcu)
 {
 	int cancel = cancel_disable();
 
-	rcu_functions(rcu->flavor)->update_synchronize_rcu();
+	GUARD_STEP(rcu_synchronizes, rcu_functions(rcu->flavor)->update_synchronize_rcu());
 	cancel_restore(cancel);
 	return recycle(rcu, ~rcu->phase & 1);
 }
@@ -210,7 +211,8 @@ static bool synchronize(struct cache_rcu *rcu)
  * driver. */
 static bool grace_period(struct cache_rcu *rcu)
 {
-	if (!something_waits(rcu, ~rcu->phase & 1) && !flip_phase(rcu))
+	if (!GUARD_AGAINST(rcu_flip_waits, something_waits(rcu, ~rcu->phase & 1)) &&
+	    !flip_phase(rcu))
 		return false;
 	synchronize(rcu);
 	return true;
@@ -222,8 +224,8 @@ static bool start_driving(struct cache_rcu *rcu)
 {
 	uint32_t idle = 0;
 
-	return __atomic_compare_exchange_n(&rcu->driving, &idle, 1, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
+	return GUARD(rcu_driving, __atomic_compare_exchange_n(&rcu->driving, &idle, 1, false,
+							      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
 static void stop_driving(struct cache_rcu *rcu)
@@ -253,9 +255,10 @@ static void disarm(struct cache_rcu *rcu)
 	bool fenced;
 
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
-	fenced = cpu_engine->fence();
-	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) ||
-	    (fenced && rcu_cpus_hold(rcu)))
+	fenced = GUARD(rcu_disarm_fence, cpu_engine->fence());
+	if (GUARD_AGAINST(rcu_disarm_pending,
+			  __atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST)) ||
+	    (fenced && GUARD_AGAINST(rcu_disarm_holds, rcu_cpus_hold(rcu))))
 		rcu_arm(rcu);
 }
 
@@ -279,11 +282,11 @@ static void callback(struct rcu_callback *called)
 	uint64_t phase = __atomic_load_n(&rcu->armed_phase, __ATOMIC_ACQUIRE);
 
 	/* A helper drives, or rcu_stop() was called. */
-	if (!start_driving(rcu)) {
+	if (!GUARD(rcu_callback_drives, start_driving(rcu))) {
 		rcu_call(rcu);
 		return;
 	}
-	if (!rcu->cache) {
+	if (GUARD_AGAINST(rcu_callback_cache, !rcu->cache)) {
 		rcu_pool_put(rcu);
 		return;
 	}
@@ -291,11 +294,11 @@ static void callback(struct rcu_callback *called)
 	unsigned waits = ~rcu->phase & 1;
 
 	__atomic_store_n(&rcu->forked, false, __ATOMIC_RELAXED);
-	if (phase == rcu->phase)
+	if (GUARD(rcu_armed_phase, phase == rcu->phase))
 		recycle(rcu, waits);
 	catch_up(rcu);
 	waits = ~rcu->phase & 1;
-	if (something_waits(rcu, waits) || flip_phase(rcu))
+	if (GUARD_AGAINST(rcu_callback_waits, something_waits(rcu, waits)) || flip_phase(rcu))
 		rcu_call(rcu);
 	else
 		disarm(rcu);
@@ -377,7 +380,7 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 void rcu_fork_wait(struct slab_cache *cache)
 {
 	for (unsigned n = 0; cache->rcu && n < FORK_WAIT_NS / HOLD_UP_NS; n++) {
-		if (!__atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST))
+		if (GUARD(rcu_fork_waits, !__atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST)))
 			break;
 		hold_up();
 	}
@@ -405,12 +408,12 @@ int rcu_drain(struct slab_cache *cache)
 		return error;
 	while (!start_driving(rcu))
 		hold_up();
-	while (!synchronize(rcu))
+	while (GUARD_AGAINST(rcu_drain_first, !synchronize(rcu)))
 		;
 	/* An object is in an array, or a thread has taken it and is adding it to the phase. */
-	while ((error = rcu_collect(rcu)) == -EAGAIN)
+	while (GUARD_AGAINST(rcu_drain_collects, (error = rcu_collect(rcu)) == -EAGAIN))
 		hold_up();
-	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
+	while (GUARD_AGAINST(rcu_drain_taking, __atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST)))
 		hold_up();
 	if (flip_phase(rcu))
 		while (!synchronize(rcu))
@@ -430,7 +433,7 @@ int slab_rcu_barrier(struct slab_cache *cache)
 
 void rcu_stop(struct cache_rcu *rcu)
 {
-	while (!start_driving(rcu))
+	while (!GUARD(rcu_stop_driving, start_driving(rcu)))
 		hold_up();
 }
 
@@ -438,7 +441,7 @@ void rcu_destroy(struct cache_rcu *rcu)
 {
 	cpu_arrays_destroy(rcu->arrays);
 	rcu->cache = NULL;
-	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))
+	if (GUARD_AGAINST(rcu_destroy_armed, __atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE)))
 		stop_driving(rcu); /* the pending callback frees the struct */
 	else
 		rcu_pool_put(rcu);

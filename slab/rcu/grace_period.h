@@ -77,8 +77,8 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 	uint32_t no = 0;
 
 	if (!__atomic_load_n(&rcu->armed, __ATOMIC_RELAXED) &&
-	    __atomic_compare_exchange_n(&rcu->armed, &no, 1, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
+	    GUARD(rcu_armed, __atomic_compare_exchange_n(&rcu->armed, &no, 1, false,
+							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
 		rcu_call(rcu);
 }
 
