@@ -1,157 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "schedule.h"
+#include "scheduler.h"
 
 #include "../support/cpus.h"
 #include "../support/process.h"
 
 extern "C" {
 #include "inject.h"
-#include "lock.h"
-
-void __real_cpu_lock_wait(struct cpu_lock *lock);
-int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
-int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
-int __real_pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const struct timespec *);
-int __real_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *);
-int __real_clock_gettime(clockid_t clock, struct timespec *time);
-void __real_clock_sleep(long ns);
 }
 
 namespace
 {
 
-constexpr std::uint64_t tick_ns = 20000;     /* between two looks at the clock */
-constexpr unsigned patience = 40;            /* turns of others before a bounded wait ends */
 constexpr unsigned turns_to_deadlock = 4000; /* in a row, all of threads that wait */
-
-struct player {
-	sem_t turn;
-	bool waits = false; /* for something that another thread must do first */
-	bool done = false;
-	std::thread thread;
-};
-
-class scheduler
-{
-public:
-	scheduler(std::uint64_t seed, std::size_t players) : random_(seed)
-	{
-		static const unsigned odds[] = {2, 3, 8, 30};
-		static const unsigned access_odds[] = {0, 50, 300, 2000};
-
-		for (std::size_t i = 0; i < players; i++) {
-			players_.push_back(std::make_unique<player>());
-			sem_init(&players_[i]->turn, 0, 0);
-		}
-		odds_ = odds[random_() % 4];
-		access_odds_ = access_odds[random_() % 4];
-		choose_access();
-	}
-
-	std::uint64_t run(const std::vector<std::function<void()>> &bodies);
-
-	unsigned random(unsigned n) { return static_cast<unsigned>(random_() % n); }
-
-	/* The running thread has passed a mark; others that wait may find what they wait for. */
-	void pass(int point)
-	{
-		note(static_cast<std::uint64_t>(point));
-		for (const auto &one : players_)
-			one->waits = false;
-		idle_turns_ = 0;
-		if (random(64) == 0)
-			pin(random(2));
-		if (random(odds_) == 0)
-			give_turn_to(choose());
-	}
-
-	/* The running thread is about to access memory. false: nothing happens. */
-	bool counts_access() { return access_odds_ && --accesses_left_ == 0; }
-
-	void pass_access()
-	{
-		choose_access();
-		note(3);
-		give_turn_to(choose());
-	}
-
-	/* The running thread cannot go on. */
-	void wait()
-	{
-		if (++idle_turns_ > turns_to_deadlock) {
-			std::fprintf(stderr, "schedule: all threads wait for each other\n");
-			std::abort();
-		}
-		/* A thread that is nobody's may hold the lock. */
-		if (idle_turns_ > players_.size() * 4)
-			usleep(100);
-		players_[current_]->waits = true;
-		give_turn_to(choose());
-		players_[current_]->waits = false;
-	}
-
-	bool is_of_parent() const { return getpid() != process_; }
-
-	std::uint64_t tick() { return now_ += tick_ns; }
-
-private:
-	void body(std::size_t i, const std::function<void()> &act);
-
-	void note(std::uint64_t what)
-	{
-		trace_ = (trace_ ^ (what + current_ * 1000)) * UINT64_C(0x100000001b3);
-	}
-
-	void choose_access() { accesses_left_ = access_odds_ ? 1 + random(2 * access_odds_) : 0; }
-
-	/* Any thread that can go on, or else any that waits. */
-	std::size_t choose()
-	{
-		std::vector<std::size_t> ready, waiting;
-
-		for (std::size_t i = 0; i < players_.size(); i++)
-			if (!players_[i]->done)
-				(players_[i]->waits ? waiting : ready).push_back(i);
-		const auto &from = ready.empty() ? waiting : ready;
-
-		return from.empty() ? current_ : from[random(static_cast<unsigned>(from.size()))];
-	}
-
-	void give_turn_to(std::size_t next)
-	{
-		const std::size_t self = current_;
-
-		if (next == self)
-			return;
-		current_ = next;
-		sem_post(&players_[next]->turn);
-		if (!players_[self]->done)
-			await(self);
-	}
-
-	void await(std::size_t self)
-	{
-		while (sem_wait(&players_[self]->turn) != 0)
-			;
-	}
-
-	std::mt19937_64 random_;
-	std::vector<std::unique_ptr<player>> players_;
-	std::size_t current_ = 0;
-	std::uint64_t trace_ = UINT64_C(0xcbf29ce484222325), now_ = 1000000000;
-	unsigned odds_, access_odds_, accesses_left_, idle_turns_ = 0;
-	const pid_t process_ = getpid();
-};
+constexpr unsigned most_marks = 3000000;
+constexpr std::size_t cpus = 2;
 
 thread_local scheduler *mine;
-
-/* The caller's scheduler; NULL: it has none. The child of a fork leaves it at its first mark. */
-scheduler *running_under()
-{
-	if (mine && mine->is_of_parent())
-		mine = nullptr;
-	return mine;
-}
+const schedule_plan *next_plan; /* of run_scheduled() within for_plans() */
+unsigned marks_of_plan;
+const char *guard_off = std::getenv("SLAB_GUARD_OFF");
+bool guard_reached;
 
 void pass_point(int point)
 {
@@ -159,13 +27,197 @@ void pass_point(int point)
 		one->pass(point);
 }
 
+[[noreturn]] void give_up(const char *why)
+{
+	std::fprintf(stderr, "schedule: %s\n", why);
+	std::abort();
+}
+
+} /* namespace */
+
+scheduler::scheduler(std::uint64_t seed, std::size_t players, const schedule_plan *plan)
+	: random_(seed), plan_(plan)
+{
+	static const unsigned odds[] = {2, 3, 8, 30};
+	static const unsigned access_odds[] = {0, 50, 300, 2000};
+	static const unsigned step_odds[] = {0, 0, 0, 100};
+
+	for (std::size_t i = 0; i < players; i++) {
+		players_.push_back(std::make_unique<player>());
+		sem_init(&players_[i]->turn, 0, 0);
+		players_[i]->cpu = static_cast<int>(i % cpus);
+	}
+	odds_ = odds[random(4)];
+	access_odds_ = access_odds[random(4)];
+	step_odds_ = step_odds[random(4)];
+	real_locks_ = random(4) == 0;
+	choose_access();
+}
+
+scheduler *running_under()
+{
+	if (mine && mine->is_of_parent())
+		mine = nullptr;
+	return mine;
+}
+
+void scheduler::note(std::uint64_t what)
+{
+	trace_ = (trace_ ^ (what + current_ * 1000)) * UINT64_C(0x100000001b3);
+	if (++marks_ > most_marks)
+		give_up("the threads do not end");
+}
+
+void scheduler::choose_access()
+{
+	accesses_left_ = access_odds_ ? 1 + random(2 * access_odds_) : 0;
+}
+
+/* By the plan, if this mark is in it. */
+void scheduler::follow_plan()
+{
+	if (planned_ == plan_->size() || (*plan_)[planned_].first != marks_)
+		return;
+	const std::size_t next = (*plan_)[planned_++].second;
+
+	if (!players_[next]->done)
+		give_turn_to(next);
+}
+
+void scheduler::pass(int point)
+{
+	stop_stepping();
+	note(static_cast<std::uint64_t>(point));
+	for (const auto &one : players_)
+		one->waits = false;
+	idle_turns_ = 0;
+	if (plan_) {
+		follow_plan();
+		return;
+	}
+	if (random(64) == 0)
+		move_to(static_cast<int>(random(cpus)));
+	if (random(500) == 0)
+		me().sleeps = random(400);
+	if (random(odds_) == 0)
+		give_turn_to(choose());
+}
+
+void scheduler::pass_access()
+{
+	stop_stepping();
+	note(3);
+	if (plan_) {
+		follow_plan();
+		return;
+	}
+	choose_access();
+	if (random(100) == 0)
+		me().sleeps = random(400);
+	give_turn_to(choose());
+}
+
+void scheduler::wait()
+{
+	stop_stepping();
+	if (++idle_turns_ > turns_to_deadlock)
+		give_up("all threads wait for each other");
+	/* A thread that is nobody's may hold the lock. */
+	if (idle_turns_ > players_.size() * 4)
+		usleep(1);
+	me().waits = true;
+	give_turn_to(choose());
+	me().waits = false;
+}
+
+bool scheduler::stop_in_section()
+{
+	player &self = me();
+
+	note(4);
+	self.aborted = random(8) == 0; /* a signal */
+	give_turn_to(choose());
+	return self.aborted;
+}
+
+void scheduler::abort_sections()
+{
+	for (const auto &one : players_)
+		one->aborted = true;
+}
+
+void scheduler::move_to(int cpu)
+{
+	me().cpu = cpu;
+	show_cpu(cpu);
+	preempt_others(me());
+}
+
+/* Any thread that can go on, or else one that sleeps, or else any that waits. By a plan, the first
+ * of them. */
+std::size_t scheduler::choose()
+{
+	std::vector<std::size_t> ready, asleep, waiting;
+
+	for (std::size_t i = 0; i < players_.size(); i++) {
+		player &one = *players_[i];
+
+		if (one.done)
+			continue;
+		if (one.waits)
+			waiting.push_back(i);
+		else if (one.sleeps && i + 1)
+			one.sleeps--, asleep.push_back(i);
+		else
+			ready.push_back(i);
+	}
+	const auto &from = !ready.empty() ? ready : !asleep.empty() ? asleep : waiting;
+
+	if (from.empty())
+		return current_;
+	if (!plan_)
+		return from[random(static_cast<unsigned>(from.size()))];
+	/* In turns: of threads that all wait, the first may wait for the second. */
+	const auto next = std::upper_bound(from.begin(), from.end(), current_);
+
+	return next == from.end() ? from.front() : *next;
+}
+
+/* Thread `self` runs on a CPU: it has preempted who was stopped in a section there. */
+void scheduler::preempt_others(const player &self)
+{
+	for (const auto &one : players_)
+		if (one->cpu == self.cpu && one.get() != &self)
+			one->aborted = true;
+}
+
+void scheduler::give_turn_to(std::size_t next)
+{
+	const std::size_t self = current_;
+
+	if (next == self)
+		return;
+	preempt_others(*players_[next]);
+	current_ = next;
+	sem_post(&players_[next]->turn);
+	if (!players_[self]->done)
+		await(self);
+}
+
+void scheduler::await(std::size_t self)
+{
+	while (sem_wait(&players_[self]->turn) != 0)
+		;
+}
+
 void scheduler::body(std::size_t i, const std::function<void()> &act)
 {
 	await(i);
-	pin(i);
+	show_cpu(players_[i]->cpu);
 	mine = this;
 	act();
 	mine = nullptr;
+	stop_stepping();
 	players_[i]->done = true;
 	for (const auto &one : players_)
 		one->waits = false;
@@ -179,7 +231,7 @@ std::uint64_t scheduler::run(const std::vector<std::function<void()>> &bodies)
 	for (std::size_t i = 0; i < bodies.size(); i++)
 		players_[i]->thread = std::thread([this, i, &bodies] { body(i, bodies[i]); });
 	cpu_inject_hook = pass_point;
-	current_ = choose();
+	current_ = plan_ ? 0 : choose();
 	sem_post(&players_[current_]->turn);
 	for (const auto &one : players_) {
 		one->thread.join();
@@ -188,6 +240,11 @@ std::uint64_t scheduler::run(const std::vector<std::function<void()>> &bodies)
 	cpu_inject_hook = before;
 	return trace_;
 }
+
+/* --- seeds and plans ---------------------------------------------------------------------------- */
+
+namespace
+{
 
 /* NULL: no seed was given. */
 const char *given_seed()
@@ -207,7 +264,7 @@ const char *given_seed()
 
 /* A run that hangs or crashes has no time for SCOPED_TRACE: the seed is written by a signal
  * handler. */
-char seed_line[80];
+char seed_line[200];
 const int ends[] = {SIGALRM, SIGSEGV, SIGABRT};
 struct sigaction before[3];
 
@@ -221,16 +278,15 @@ void write_seed(int signal)
 		std::abort();
 }
 
-void watch_over(std::uint64_t seed)
+void watch_over(const std::string &which)
 {
 	struct sigaction action = {};
 
-	std::snprintf(seed_line, sizeof(seed_line), "schedule: SLAB_SCHEDULE_SEED=%ju ends here\n",
-		      static_cast<std::uintmax_t>(seed));
+	std::snprintf(seed_line, sizeof(seed_line), "schedule: %s ends here\n", which.c_str());
 	action.sa_handler = write_seed;
 	for (unsigned i = 0; i < 3; i++)
 		sigaction(ends[i], &action, &before[i]);
-	alarm(child_seconds);
+	alarm(guard_off ? 10 : child_seconds);
 }
 
 void watch_no_more()
@@ -240,7 +296,85 @@ void watch_no_more()
 		sigaction(ends[i], &before[i], nullptr);
 }
 
+/* One run. A removed guard was found if it fails, and no later one tells more. */
+bool runs_well(const std::string &which, const std::function<void()> &test)
+{
+	SCOPED_TRACE(which + " replays this");
+	watch_over(which);
+	schedule_cpus();
+	test();
+	watch_no_more();
+	if (testing::Test::HasFailure() && guard_off) {
+		std::fprintf(stderr, "schedule: %s fails\n", which.c_str());
+		_exit(1);
+	}
+	return !testing::Test::HasFailure();
+}
+
+std::string test_name()
+{
+	const auto *test = testing::UnitTest::GetInstance()->current_test_info();
+
+	return std::string(test->test_suite_name()) + "." + test->name();
+}
+
 } /* namespace */
+
+void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
+{
+	static std::map<std::string, std::uint64_t> behind; /* of --gtest_repeat */
+	const char *wanted = std::getenv("SLAB_SCHEDULE_RUNS"), *seed = given_seed();
+	std::uint64_t &last = behind[test_name()];
+
+	if (wanted)
+		runs = static_cast<unsigned>(std::atoi(wanted));
+	if (seed)
+		last = std::strtoull(seed, nullptr, 0) - 1;
+	for (runs = seed ? 1 : runs; runs; runs--) {
+		const std::uint64_t now = ++last;
+
+		if (!runs_well("SLAB_SCHEDULE_SEED=" + std::to_string(now) + " " + test_name(),
+			       [&] { test(now); }))
+			return;
+	}
+}
+
+void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test)
+{
+	schedule_plan plan;
+	unsigned tried = 0;
+	std::mt19937 random(1);
+	const std::function<bool()> search = [&] {
+		unsigned first = plan.empty() ? 1 : plan.back().first + 1, last;
+		std::string which = "plan";
+
+		for (const auto &one : plan)
+			which += " " + std::to_string(one.first) + ">" + std::to_string(one.second);
+		tried++;
+		next_plan = &plan;
+		const bool well = runs_well(which, test);
+
+		next_plan = nullptr;
+		last = marks_of_plan;
+		if (!well || plan.size() == preemptions)
+			return well;
+		const unsigned step = 1 + (last - first) / most;
+
+		for (unsigned mark = first; mark <= last; mark += 1 + random() % (2 * step - 1))
+			for (std::size_t next = 0; next < 2 && tried < most; next++) {
+				plan.emplace_back(mark, next);
+				if (!search())
+					return false;
+				plan.pop_back();
+			}
+		return true;
+	};
+
+	if (!given_seed())
+		search();
+}
+
+/* --- marks ---------------------------------------------------------------------------------------- */
 
 void schedule_point()
 {
@@ -253,6 +387,13 @@ void schedule_access()
 		mine->pass_access();
 }
 
+void schedule_entry()
+{
+	schedule_access();
+	if (mine && running_under() && mine->wants_steps())
+		step_through_sections();
+}
+
 unsigned schedule_random(unsigned n)
 {
 	return mine->random(n);
@@ -260,104 +401,26 @@ unsigned schedule_random(unsigned n)
 
 std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<void()>> &bodies)
 {
-	return scheduler(seed, bodies.size()).run(bodies);
+	scheduler one(seed, bodies.size(), next_plan);
+	const std::uint64_t trace = one.run(bodies);
+
+	marks_of_plan = one.marks();
+	return trace;
 }
 
-void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
+/* --- guards --------------------------------------------------------------------------------------- */
+
+extern "C" bool cpu_guard_is_off(const char *name)
 {
-	const char *wanted = std::getenv("SLAB_SCHEDULE_RUNS"), *seed = given_seed();
-	const std::uint64_t first = seed ? std::strtoull(seed, nullptr, 0) : 1;
+	const bool off = guard_off && std::strcmp(name, guard_off) == 0;
 
-	if (wanted)
-		runs = static_cast<unsigned>(std::atoi(wanted));
-	for (std::uint64_t i = first; i < first + (seed ? 1 : runs); i++) {
-		SCOPED_TRACE("SLAB_SCHEDULE_SEED=" + std::to_string(i) + " replays this");
-		watch_over(i);
-		test(i);
-		watch_no_more();
-		if (testing::Test::HasFailure())
-			return;
-	}
+	guard_reached |= off;
+	return off;
 }
 
-/* --- what the linker leads here (--wrap) -------------------------------------------------------- */
-
-extern "C" {
-
-void __wrap_cpu_lock_wait(struct cpu_lock *lock)
-{
-	scheduler *one = running_under();
-
-	if (!one)
-		__real_cpu_lock_wait(lock);
-	else
-		while (!cpu_lock_try(lock))
-			one->wait();
-}
-
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-	scheduler *one = running_under();
-
-	if (!one)
-		return __real_pthread_mutex_lock(mutex);
-	one->pass(1);
-	while (pthread_mutex_trylock(mutex) != 0)
-		one->wait();
-	return 0;
-}
-
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-	const int result = __real_pthread_mutex_unlock(mutex);
-
-	pass_point(2);
-	return result;
-}
-
-/* As if the time were over after some turns of others. */
-static int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
-{
-	for (unsigned i = 0; i < patience; i++) {
-		if (pthread_mutex_trylock(mutex) == 0)
-			return 0;
-		one->wait();
-	}
-	return ETIMEDOUT;
-}
-
-int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
-				   const struct timespec *until)
-{
-	return running_under() ? lock_within_patience(mine, mutex)
-			       : __real_pthread_mutex_clocklock(mutex, clock, until);
-}
-
-int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
-{
-	return running_under() ? lock_within_patience(mine, mutex)
-			       : __real_pthread_mutex_timedlock(mutex, until);
-}
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
-{
-	scheduler *one = running_under();
-
-	if (!one)
-		return __real_clock_gettime(clock, time);
-	const std::uint64_t now = one->tick();
-
-	time->tv_sec = static_cast<time_t>(now / 1000000000);
-	time->tv_nsec = static_cast<long>(now % 1000000000);
-	return 0;
-}
-
-void __wrap_clock_sleep(long ns)
-{
-	if (scheduler *one = running_under())
-		one->wait();
-	else
-		__real_clock_sleep(ns);
-}
-
-} /* extern "C" */
+/* Tells tests/schedule/guards, too, that a guard is never reached. */
+static const bool says_what_is_not_reached =
+	std::atexit([] {
+		if (guard_off && !guard_reached)
+			std::fprintf(stderr, "schedule: %s is not reached\n", guard_off);
+	}) == 0;

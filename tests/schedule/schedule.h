@@ -4,15 +4,13 @@
  * marks.
  *
  * Marks are the injection points of the library (cpu_cache/inject.h), among them each lock of four
- * bytes that is about to be taken or has been dropped; mutexes, waits and sleeps of the library,
- * which the linker leads here (schedule.cc); each access to memory of the rooms core and percpu and
- * of the engines mutex and cmpxchg16b (accesses.cc); and schedule_point() in tests. A generator
- * with a seed decides at each mark who goes on, and now and then that the thread goes on on another
- * CPU. Time advances by a step with each look at the clock. So a seed gives the same interleaving
- * again, as long as the program does nothing else that differs.
- *
- * Between two marks a thread runs undisturbed: the assembly of the engine rseq has no marks. What
- * happens within its sections is the matter of tests/cpu_cache.
+ * bytes that is about to be taken or has been dropped; mutexes, futexes, waits and sleeps of the
+ * library, which the linker leads here (wraps.cc); each access to memory in the objects that are
+ * compiled for it (accesses.cc); each instruction of a restartable sequence (sections.cc); and
+ * schedule_point() in tests. A generator with a seed decides at each mark who goes on, and now and
+ * then that the thread goes on on another CPU, or sleeps while others go on. CPUs and the time are
+ * the scheduler's own. So a seed gives the same interleaving again, as long as the program does
+ * nothing else that differs.
  */
 #pragma once
 
@@ -21,11 +19,16 @@
 /* A mark. Threads that no scheduler runs go on. */
 void schedule_point();
 
-/* A mark at an access to memory. There are so many that some seeds pass over all of them. */
+/* A mark at an access to memory, or at the start of a function. There are so many that some seeds
+ * pass over all of them. */
 void schedule_access();
+void schedule_entry();
 
 /* A number below n from the seed of the run: so bodies decide by chance and replay, too. */
 unsigned schedule_random(unsigned n);
+
+/* Preemptions: at its mark number `first` the running thread gives way to thread `second`. */
+using schedule_plan = std::vector<std::pair<unsigned, std::size_t>>;
 
 /* Run bodies[] each in a thread of its own until all have returned. Returns a hash of what ran
  * when. In the child of a fork the thread goes on without a scheduler. */
@@ -36,3 +39,17 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
  * the seed. SLAB_SCHEDULE_SEED=N, or the argument --seed=N, calls it for that seed alone.
  */
 void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
+
+/*
+ * Call test() with each plan of at most `preemptions` for what run_scheduled() runs in it, until one
+ * fails. Without a preemption a thread runs until it waits or ends. Few steps and threads have
+ * some thousand plans; of more than `most`, a part is tried.
+ */
+void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test);
+
+/* What the system refuses from now on: the n-th allocation of pages and the next ones; or fences. */
+struct schedule_faults {
+	unsigned pages_from = 0, pages_to = 0; /* counted from 1 */
+	bool fence = false;
+};
+void schedule_refuse(const schedule_faults &faults);

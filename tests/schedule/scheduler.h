@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the scheduler share: who runs, who waits, where a thread can be stopped. */
+#pragma once
+
+#include "schedule.h"
+
+struct player {
+	sem_t turn;
+	bool waits = false;          /* for something that another thread must do first */
+	bool done = false;
+	int cpu = 0;                 /* as the library sees it */
+	unsigned sleeps = 0;         /* turns of others, which go first */
+	const void *futex = nullptr; /* waits for a wake-up there */
+	bool aborted = false;        /* a section that the thread has begun may not commit */
+	std::thread thread;
+};
+
+class scheduler
+{
+public:
+	scheduler(std::uint64_t seed, std::size_t players, const schedule_plan *plan);
+
+	std::uint64_t run(const std::vector<std::function<void()>> &bodies);
+
+	unsigned random(unsigned n) { return static_cast<unsigned>(random_() % n); }
+
+	/* The running thread has passed a mark; others that wait may find what they wait for. */
+	void pass(int point);
+
+	/* The running thread is about to access memory. false: nothing happens. */
+	bool counts_access() { return plan_ || (access_odds_ && --accesses_left_ == 0); }
+
+	void pass_access();
+	/* The running thread cannot go on. */
+	void wait();
+	/* The running thread is stopped within a section. true: the section is aborted. */
+	bool stop_in_section();
+	/* Is the thread to be stopped between two instructions of the next section? */
+	bool wants_steps() { return !plan_ && step_odds_ && random(step_odds_) == 0; }
+
+	void abort_sections();
+	void move_to(int cpu);
+
+	bool real_locks() const { return real_locks_; }
+
+	player &me() { return *players_[current_]; }
+
+	const std::vector<std::unique_ptr<player>> &players() const { return players_; }
+
+	bool is_of_parent() const { return getpid() != process_; }
+
+	std::uint64_t tick() { return now_ += tick_ns; }
+
+	unsigned marks() const { return marks_; }
+
+private:
+	static constexpr std::uint64_t tick_ns = 20000; /* between two looks at the clock */
+
+	void body(std::size_t i, const std::function<void()> &act);
+	void note(std::uint64_t what);
+	void choose_access();
+	std::size_t choose();
+	void follow_plan();
+	void preempt_others(const player &self);
+	void give_turn_to(std::size_t next);
+	void await(std::size_t self);
+
+	std::mt19937_64 random_;
+	std::vector<std::unique_ptr<player>> players_;
+	std::size_t current_ = 0;
+	std::uint64_t trace_ = UINT64_C(0xcbf29ce484222325), now_ = 1000000000;
+	unsigned odds_, access_odds_, step_odds_, accesses_left_, idle_turns_ = 0, marks_ = 0;
+	bool real_locks_;
+	const schedule_plan *plan_;
+	std::size_t planned_ = 0; /* entries of the plan that are behind */
+	const pid_t process_ = getpid();
+};
+
+/* The caller's scheduler; NULL: it has none. The child of a fork leaves it at its first mark. */
+scheduler *running_under();
+/* Let the library see this program's CPUs in place of the kernel's (sections.cc). */
+void schedule_cpus();
+/* The CPU of the calling thread, for the fast paths of the engine rseq. */
+void show_cpu(int cpu);
+/* From now on the thread may be stopped between any two instructions of a section. */
+void step_through_sections();
+void stop_stepping();

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* What the linker leads here (--wrap): what the library waits for, and what the system gives. */
+#include "scheduler.h"
+
+#include <linux/futex.h>
+
+extern "C" {
+#include "lock.h"
+
+void __real_cpu_lock_wait(struct cpu_lock *lock);
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const struct timespec *);
+int __real_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+void __real_clock_sleep(long ns);
+int __real_sched_getcpu();
+long __real_syscall(long number, long, long, long, long, long, long);
+bool __real_fail_pages();
+}
+
+namespace
+{
+
+constexpr unsigned patience = 40; /* turns of others before a bounded wait ends */
+
+schedule_faults refused;
+unsigned pages_asked;
+
+/* As if the time were over after some turns of others. */
+int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
+{
+	for (unsigned i = 0; i < patience; i++) {
+		if (pthread_mutex_trylock(mutex) == 0)
+			return 0;
+		one->wait();
+	}
+	return ETIMEDOUT;
+}
+
+long futex(scheduler *one, std::uint32_t *word, long op, std::uint32_t value)
+{
+	player &self = one->me();
+	long woken = 0;
+
+	if (op == FUTEX_WAIT_PRIVATE) {
+		if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) {
+			errno = EAGAIN;
+			return -1;
+		}
+		self.futex = word;
+		while (self.futex == word)
+			one->wait();
+		return 0;
+	}
+	for (const auto &other : one->players())
+		if (other->futex == word && woken < static_cast<long>(value)) {
+			other->futex = nullptr;
+			woken++;
+		}
+	one->pass(5);
+	return woken;
+}
+
+/* membarrier(2), or the visit of a CPU: sections there end. */
+long fence(scheduler *one, const unsigned long *cpus)
+{
+	if (refused.fence) {
+		errno = EPERM;
+		return -1;
+	}
+	if (!cpus)
+		one->abort_sections();
+	else if ((*cpus & (*cpus - 1)) == 0)
+		one->move_to(__builtin_ctzl(*cpus));
+	one->pass(6);
+	return 0;
+}
+
+} /* namespace */
+
+void schedule_refuse(const schedule_faults &faults)
+{
+	refused = faults;
+	pages_asked = 0;
+}
+
+extern "C" {
+
+void __wrap_cpu_lock_wait(struct cpu_lock *lock)
+{
+	scheduler *one = running_under();
+
+	if (!one || one->real_locks())
+		__real_cpu_lock_wait(lock);
+	else
+		while (!cpu_lock_try(lock))
+			one->wait();
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	scheduler *one = running_under();
+
+	if (!one)
+		return __real_pthread_mutex_lock(mutex);
+	one->pass(1);
+	while (pthread_mutex_trylock(mutex) != 0)
+		one->wait();
+	return 0;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	const int result = __real_pthread_mutex_unlock(mutex);
+
+	if (scheduler *one = running_under())
+		one->pass(2);
+	return result;
+}
+
+int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				   const struct timespec *until)
+{
+	scheduler *one = running_under();
+
+	return one ? lock_within_patience(one, mutex)
+		   : __real_pthread_mutex_clocklock(mutex, clock, until);
+}
+
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	scheduler *one = running_under();
+
+	return one ? lock_within_patience(one, mutex)
+		   : __real_pthread_mutex_timedlock(mutex, until);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+	scheduler *one = running_under();
+
+	if (!one)
+		return __real_clock_gettime(clock, time);
+	const std::uint64_t now = one->tick();
+
+	time->tv_sec = static_cast<time_t>(now / 1000000000);
+	time->tv_nsec = static_cast<long>(now % 1000000000);
+	return 0;
+}
+
+void __wrap_clock_sleep(long ns)
+{
+	if (scheduler *one = running_under())
+		one->wait();
+	else
+		__real_clock_sleep(ns);
+}
+
+int __wrap_sched_getcpu()
+{
+	scheduler *one = running_under();
+
+	return one ? one->me().cpu : __real_sched_getcpu();
+}
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	scheduler *one = running_under();
+
+	stop_stepping(); /* rt_sigprocmask(2) may block SIGTRAP */
+	if (one && number == SYS_futex)
+		return futex(one, reinterpret_cast<std::uint32_t *>(a), b,
+			     static_cast<std::uint32_t>(c));
+	if (one && number == SYS_membarrier)
+		return fence(one, nullptr);
+	if (one && number == SYS_sched_setaffinity)
+		return fence(one, reinterpret_cast<const unsigned long *>(c));
+	return __real_syscall(number, a, b, c, d, e, f);
+}
+
+bool __wrap_fail_pages()
+{
+	pages_asked++;
+	return (pages_asked >= refused.pages_from && pages_asked < refused.pages_to) ||
+	       __real_fail_pages();
+}
+
+} /* extern "C" */
