@@ -8,9 +8,10 @@
  * reports (docs/types.md).
  *
  * The first size of a type has a cache of exactly this size. Further sizes have a cache for each
- * size class of <slab/malloc.h> in which the type has some allocations. Token 0 stands for no type,
- * and ordinary caches serve it, sizes above SLAB_MALLOC_MAX_CACHED, and all types after
- * SLAB_TOKEN_CACHES_MAX caches. Memory is freed as in <slab/malloc.h>.
+ * size class of <slab/malloc.h> in which the type has some allocations. Those above
+ * SLAB_MALLOC_MAX_CACHED have no cache, but a cache of their type counts them. Token 0 stands for no
+ * type. Ordinary caches serve it, and all types after SLAB_TOKEN_CACHES_MAX caches. Memory is freed as
+ * in <slab/malloc.h>.
  *
  * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe; <slab/slab.h>
  * defines these words.

@@ -191,7 +191,7 @@ static struct slab *take_slab(struct large_request *request)
 {
 	const size_t size = request->size, align = request->align;
 	const struct slab_needs needs = {
-		.waiting = 1, /* map[0] */
+		.waiting = LARGE_WORDS,
 		.shift = shift_for(size > align ? size : align),
 		.node = topology_node_of_cpu(cpu_engine->cpu()),
 		.may_grow = true,
@@ -285,6 +285,7 @@ static void *serve_request(struct large_request *request)
 		return NULL;
 	soft_check();
 	errno = saved;
+	large_type_none(slab);
 	if (annotate_is_on())
 		annotate_alloc(slab->base, request->size, request->zeroed);
 	if (request->zeroed)
@@ -351,6 +352,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	}
 	SLAB_PROBE(large_free, size, ptr, caller);
 	large_profile_end(slab);
+	large_type_end(slab);
 	if (annotate_is_on())
 		annotate_free(ptr, 0);
 	if (large_is_red(slab))

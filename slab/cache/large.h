@@ -46,6 +46,18 @@ void large_profile_end(struct slab *slab);
  * freed and one that was made, so the bytes in use are those of its present size. */
 void large_profile_again(void *ptr, size_t size, const void *caller);
 
+/* --- types (large_type.c) ---------------------------------------------------------- */
+
+/* A new allocation has no type yet. */
+void large_type_none(struct slab *slab);
+/* If this is a large allocation, and the token is not 0, it has this type and its present size from now
+ * on. Returns ptr. */
+void *large_type_set(void *ptr, uint64_t token);
+/* It is being freed. */
+void large_type_end(struct slab *slab);
+/* 0: it has none. */
+uint64_t large_type_token(const struct slab *slab);
+
 /* --- red zones (large_red.c) ------------------------------------------------------- */
 
 #define LARGE_RED_BYTES ((size_t)64)

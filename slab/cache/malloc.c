@@ -300,20 +300,15 @@ size_t slab_usable_size(const void *ptr)
 	return slab ? usable(cache, slab, ptr) : 0;
 }
 
-/* malloc_for() for a token, which may be 0. */
-static void *malloc_as(uint64_t token, size_t size, const void *caller)
-{
-	struct slab_cache *cache = token_cache_get(token, size);
-
-	return cache ? slab_alloc_slow(cache, size, caller) : malloc_for(size, caller);
-}
-
 static void *move(void *ptr, size_t old, size_t size, uint64_t token, const void *caller)
 {
-	const bool grows = old > SLAB_MALLOC_MAX_CACHED && size > old;
-	void *to = grows ? large_profile_begin(large_alloc_growing(size), size, caller)
-			 : malloc_as(token, size, caller);
+	void *to;
 
+	if (old > SLAB_MALLOC_MAX_CACHED && size > old)
+		to = large_type_set(large_profile_begin(large_alloc_growing(size), size, caller),
+				    token);
+	else
+		to = token_malloc_slow(size, token, caller);
 	if (!to)
 		return NULL;
 	memcpy(to, ptr, old < size ? old : size);
@@ -353,7 +348,7 @@ static void *realloc_for(void *ptr, size_t size, uint64_t token, const void *cal
 	void *resized;
 
 	if (!ptr)
-		return malloc_as(token, size, caller);
+		return token_malloc_slow(size, token, caller);
 	if (!size) {
 		free_for(ptr, caller);
 		return NULL;
@@ -363,12 +358,12 @@ static void *realloc_for(void *ptr, size_t size, uint64_t token, const void *cal
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!token && cache)
-		token = token_of(cache);
+	if (!token)
+		token = cache ? token_of(cache) : large_type_token(slab);
 	resized = resize(cache, slab, ptr, size, token, caller);
 	if (resized) {
 		large_profile_again(resized, size, caller);
-		return resized;
+		return cache ? resized : large_type_set(resized, token);
 	}
 	errno = saved;
 	return move(ptr, usable(cache, slab, ptr), size, token, caller);

@@ -25,6 +25,8 @@
 #define ASKED_SHIFT 4u
 /* Types have memory of their own, which is mapped in pieces. */
 #define PIECE_BYTES ((size_t)65536)
+/* Stands for the sizes above SLAB_MALLOC_MAX_CACHED, and is no type's first size. */
+#define LARGE ((size_t)0)
 
 static struct {
 	uint64_t mask;
@@ -229,6 +231,23 @@ static struct slab_cache *class_cache(struct token_type *type, size_t size)
 	return cache;
 }
 
+/* The cache that counts large allocations: of the first size, or of the largest class. */
+static struct slab_cache *counting_cache(struct token_type *type)
+{
+	struct slab_cache *cache = __atomic_load_n(&type->cache, __ATOMIC_ACQUIRE);
+
+	return cache ? cache
+		     : create(type, SLAB_MALLOC_MAX_CACHED, SLAB_MALLOC_MAX_CACHED,
+			      &type->class_cache[CLASSES]);
+}
+
+static struct slab_cache *cache_for(struct token_type *type, size_t size)
+{
+	if (size == LARGE)
+		return counting_cache(type);
+	return size == type->size ? first_cache(type) : class_cache(type, size);
+}
+
 static SLAB_SLOWPATH struct slab_cache *get_slow(uint64_t token, size_t size)
 {
 	struct slab_cache *cache = NULL;
@@ -241,7 +260,7 @@ static SLAB_SLOWPATH struct slab_cache *get_slow(uint64_t token, size_t size)
 	cancel = cancel_disable();
 	type = type_for(token, size);
 	if (type)
-		cache = size == type->size ? first_cache(type) : class_cache(type, size);
+		cache = cache_for(type, size);
 	cancel_restore(cancel);
 	errno = saved;
 	return cache;
@@ -255,6 +274,11 @@ struct slab_cache *token_cache_get(uint64_t token, size_t size)
 		return NULL;
 	cache = token_cache_find(token, size);
 	return cache ? cache : get_slow(token, size);
+}
+
+struct slab_cache *token_cache_of_large(uint64_t token)
+{
+	return token ? get_slow(token, LARGE) : NULL;
 }
 
 /* --- names --------------------------------------------------------------------------------- */

@@ -77,6 +77,13 @@ static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
  * Keeps errno. */
 struct slab_cache *token_cache_get(uint64_t token, size_t size);
 
+/* Allocate for a token, which may be 0, off the fast path. */
+void *token_malloc_slow(size_t size, uint64_t token, const void *caller);
+
+/* The cache of a type that counts its large allocations, which may be created for it. NULL: there is
+ * none. Keeps errno. */
+struct slab_cache *token_cache_of_large(uint64_t token);
+
 /* The token of a cache's type; 0: it has none. */
 static inline uint64_t token_of(const struct slab_cache *cache)
 {

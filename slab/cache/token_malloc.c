@@ -8,15 +8,17 @@
 #include "rseq.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
+#include "cache/large.h"
 #include "cache/token.h"
 #include "debug/debug_cache.h"
 
-/* The fast path misses, or the allocation is an ordinary one. */
-static SLAB_SLOWPATH void *malloc_slow(size_t size, uint64_t token, const void *caller)
+SLAB_SLOWPATH void *token_malloc_slow(size_t size, uint64_t token, const void *caller)
 {
 	struct slab_cache *cache = token_cache_get(token, size);
 
-	return cache ? slab_alloc_slow(cache, size, caller) : slab_malloc_from(size, caller);
+	return cache ? slab_alloc_slow(cache, size, caller)
+		     : large_type_set(slab_malloc_from(size, caller),
+				      size > SLAB_MALLOC_MAX_CACHED ? token : 0);
 }
 
 static inline bool pop(size_t size, uint64_t token, void **ret_obj)
@@ -31,7 +33,7 @@ static inline void *malloc_for(size_t size, uint64_t token, const void *caller)
 {
 	void *obj;
 
-	return SLAB_LIKELY(pop(size, token, &obj)) ? obj : malloc_slow(size, token, caller);
+	return SLAB_LIKELY(pop(size, token, &obj)) ? obj : token_malloc_slow(size, token, caller);
 }
 
 void *slab_token_malloc(size_t size, uint64_t token, const void *caller)
@@ -45,7 +47,7 @@ void *slab_token_calloc(size_t n, size_t size, uint64_t token, const void *calle
 	void *ptr;
 
 	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SLAB_MALLOC_MAX_CACHED)
-		return slab_calloc(n, size);
+		return large_type_set(slab_calloc(n, size), token);
 	ptr = malloc_for(bytes, token, caller);
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
@@ -58,7 +60,7 @@ void *slab_token_memalign(size_t align, size_t size, uint64_t token, const void 
 
 	if (!align || align & (align - 1) || align > SLAB_MALLOC_MAX_CACHED ||
 	    size > SLAB_MALLOC_MAX_CACHED)
-		return slab_memalign_from(align, size, caller);
+		return large_type_set(slab_memalign_from(align, size, caller), token);
 	if (align <= 16)
 		return malloc_for(size, token, caller);
 	cache = token_cache_get(token, (size + align - 1) & ~(align - 1));
@@ -79,7 +81,7 @@ static SLAB_SLOWPATH void *new_slow(enum slab_pair pair, size_t align, size_t si
 
 	debug_pair = (uint8_t)pair;
 	ptr = align ? slab_token_memalign(align, size, token, caller)
-		    : malloc_slow(size, token, caller);
+		    : token_malloc_slow(size, token, caller);
 	debug_pair = SLAB_PAIR_MALLOC;
 	return ptr;
 }

@@ -174,6 +174,9 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 	/* pages: the account of the bytes of slabs. Atomic, without a lock. */
 	struct account account;
+	struct {
+		uint64_t objects, bytes;
+	} above; /* large allocations of the type of `token` (cache/large_type.c); atomic */
 	struct space *space; /* with SLAB_APART, else NULL; constant */
 
 	/* core: the shards, `shards` of each node, in the order of nodes. Constant. */

@@ -120,6 +120,8 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, count.counted_us),                                        \
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
+		FIELD(struct slab_cache, above),                                                   \
+		FIELD(struct slab_cache, token),                                                   \
 		FIELD(struct slab_cache, account.limit),                                           \
 		FIELD(struct slab_cache, space),                                                   \
 		FIELD(struct space, bytes),                                                        \
@@ -162,6 +164,7 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
 		FIELD(struct profile_site, kept),                                                  \
+		FIELD(struct profile_site, token),                                                 \
 		FIELD(struct profile_site, here),                                                  \
 		offsetof(struct profile_site, lifetime),                                           \
 		PROFILE_LIFETIMES,                                                                 \

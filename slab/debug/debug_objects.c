@@ -252,6 +252,7 @@ void *debug_alloc_sampled(struct slab_cache *cache, int wanted, size_t requested
 		profile_count_missed();
 		return NULL;
 	}
+	profile_set_token(op.sample.site, cache->token);
 	profile_count_alloc(op.sample.site);
 	trace(cache, "alloc", obj, &op);
 	return obj;

@@ -15,7 +15,8 @@
 #define DESCRIPTOR_OFFSET                                                                          \
 	(SEGMENT_HEAD_OFFSET +                                                                     \
 	 ((sizeof(struct segment) + CPU_CACHELINE - 1) & ~(size_t)(CPU_CACHELINE - 1)))
-static_assert(DESCRIPTOR_OFFSET + sizeof(struct slab) + sizeof(uint64_t) <= SEGMENT_USERS_OFFSET,
+static_assert(DESCRIPTOR_OFFSET + sizeof(struct slab) + LARGE_WORDS * sizeof(uint64_t) <=
+		      SEGMENT_USERS_OFFSET,
 	      "no room");
 
 /* From the head's segment to the base. A base with an alignment of SEGMENT_SIZE or more is in the

@@ -157,6 +157,12 @@ uint32_t profile_find_site(uint32_t stack, size_t size)
 	return site;
 }
 
+void profile_set_token(uint32_t site, uint64_t token)
+{
+	if (site && token)
+		__atomic_store_n(&heap_profile.sites[site].token, token, __ATOMIC_RELAXED);
+}
+
 /* --- samples ---------------------------------------------------------------------------- */
 
 /* The site is about to change. */

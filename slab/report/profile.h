@@ -50,6 +50,7 @@ struct profile_site {
 	uint64_t weight; /* bytes that a sample stands for */
 	uint64_t allocated, freed; /* samples: atomic */
 	uint64_t kept; /* atomic: number of a peak << 32 | samples in use then */
+	uint64_t token; /* of the type of the last sample (slab/token.h); atomic */
 	uint64_t here; /* of `freed`: on the CPU that allocated them; atomic, as the next */
 	uint32_t lifetime[PROFILE_LIFETIMES];
 };
@@ -111,11 +112,13 @@ bool profile_set_period(size_t period);
 
 /*
  * profile_find_site: the number of the site of a stack and a size, with the present period. 0: there
- * is no room for it, or the profile is off. profile_birth: this moment and this CPU.
+ * is no room for it, or the profile is off. profile_set_token: a sample of the site has this type, or 0.
+ * profile_birth: this moment and this CPU.
  * profile_count_alloc, profile_count_free: a sample of this site was allocated or freed. profile_count_missed: an allocation that was due could not become a sample. All are
  * lock-free.
  */
 uint32_t profile_find_site(uint32_t stack, size_t size);
+void profile_set_token(uint32_t site, uint64_t token);
 uint64_t profile_birth(void);
 void profile_count_alloc(uint32_t site);
 void profile_count_free(uint32_t site, uint64_t birth);

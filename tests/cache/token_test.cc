@@ -4,6 +4,7 @@
 #include <slab/pointer.h>
 #include <slab/token.h>
 
+#include "core/cache.h"
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
@@ -278,6 +279,91 @@ TEST(TokenTest, ASampledObjectOfAnOddSizeIsAlignedTo16)
 		slab_mfree(sampled);
 	}
 	slab_mfree(first);
+}
+
+/* --- large allocations ----------------------------------------------------------------------- */
+
+extern "C" struct slab_cache *token_cache_of_large(std::uint64_t token);
+
+/* How many of a type there are, and their bytes. */
+std::pair<std::uint64_t, std::uint64_t> large_of(std::uint64_t token)
+{
+	const struct slab_cache *cache = token_cache_of_large(token);
+
+	return {cache->above.objects, cache->above.bytes};
+}
+
+using counts = std::pair<std::uint64_t, std::uint64_t>;
+
+TEST(LargeTokenTest, AllocationsOfEachFunctionAreCountedUntilTheyAreFreed)
+{
+	const std::uint64_t token = new_token();
+	const std::vector<void *> all = {
+		allocate(40960, token),
+		slab_token_calloc(10, 4096, token, nullptr),
+		slab_token_memalign(65536, 40960, token, nullptr),
+		slab_token_new(SLAB_PAIR_NEW, 0, 40960, token, nullptr),
+		slab_token_realloc(nullptr, 40960, token, nullptr),
+		allocate(std::size_t{32} << 20, token), /* a mapping of its own */
+	};
+
+	EXPECT_EQ(large_of(token), counts(6, 5 * 40960 + (32 << 20)));
+	for (void *ptr : all)
+		slab_mfree(ptr);
+	EXPECT_EQ(large_of(token), counts(0, 0));
+}
+
+TEST(LargeTokenTest, ReallocKeepsTheTypeAndCountsThePresentSize)
+{
+	const std::uint64_t token = new_token();
+	void *ptr = allocate(16, token);
+
+	for (const std::size_t size : {40960, 45056, 1 << 20, 3 << 20, 64 << 20, 80 << 20, 40960}) {
+		ptr = slab_realloc(ptr, size);
+		EXPECT_EQ(large_of(token), counts(1, size));
+	}
+	ptr = slab_realloc(ptr, 16);
+	EXPECT_EQ(large_of(token), counts(0, 0));
+	EXPECT_EQ(cache_name(ptr), hash_name(token));
+	slab_mfree(ptr);
+}
+
+TEST(LargeTokenTest, ReallocGivesAnotherType)
+{
+	const std::uint64_t one = new_token(), other = new_token();
+	void *ptr = slab_token_realloc(allocate(40960, one), 45056, other, nullptr);
+
+	EXPECT_EQ(large_of(one), counts(0, 0));
+	EXPECT_EQ(large_of(other), counts(1, 45056));
+	slab_mfree(ptr);
+}
+
+TEST(LargeTokenTest, UntypedAllocationsDoNotInheritAType)
+{
+	const std::uint64_t token = new_token();
+	std::vector<void *> all;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < 20; i++)
+			all.push_back(allocate(40960, round ? 0 : token));
+		EXPECT_EQ(large_of(token).first, round ? 0 : 20);
+		for (void *ptr : all)
+			slab_mfree(ptr);
+		all.clear();
+	}
+}
+
+TEST(LargeTokenTest, AnAllocationBeforeAllSmallOnesIsCountedByTheLargestClass)
+{
+	const std::uint64_t token = new_token();
+	void *large = allocate(40960, token), *small;
+
+	EXPECT_EQ(slab_cache_name(token_cache_of_large(token)), hash_name(token) + "-32k");
+	EXPECT_EQ(large_of(token), counts(1, 40960));
+	small = allocate(40, token);
+	EXPECT_EQ(cache_name(small), hash_name(token));
+	slab_mfree(large);
+	slab_mfree(small);
 }
 
 /* --- threads, forks, limits ---------------------------------------------------------------- */

@@ -55,6 +55,10 @@ static void put_counts(struct slab_json *json, const struct inspect_cache *cache
 	slab_json_number(json, "objects_partial", cache->objects_partial);
 	slab_json_number(json, "cpu_objects", stats->cpu_objects);
 	slab_json_number(json, "populated", cache->populated);
+	if (cache->copy->above.objects) {
+		slab_json_number(json, "large_objects", cache->copy->above.objects);
+		slab_json_number(json, "large_bytes", cache->copy->above.bytes);
+	}
 	slab_json_number(json, "counted", stats->counted);
 	slab_json_number(json, "counted_us", stats->counted_us);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks in answers, and the answer to "profile" (docs/schema). */
+#include <inttypes.h>
 #include <slab/debug.h>
+#include <stdio.h>
 
 #include "process.h"
 #include "report/profile.h"
@@ -45,6 +47,17 @@ static void put_lifetimes(struct slab_json *json, const struct profile_site *sit
 	slab_json_close(json, ']');
 }
 
+/* As a cache of the type is called that has no name in the process. */
+static void put_type(struct slab_json *json, uint64_t token)
+{
+	char name[sizeof("token-0123456789ABCDEF")];
+
+	if (!token)
+		return;
+	snprintf(name, sizeof(name), "token-%016" PRIX64, token);
+	slab_json_string(json, "type", name);
+}
+
 static void put_site(const struct profile_site *site, void *arg)
 {
 	const struct site_list *list = arg;
@@ -53,6 +66,7 @@ static void put_site(const struct profile_site *site, void *arg)
 
 	slab_json_open(list->json, NULL, '{');
 	slab_json_number(list->json, "size", site->size);
+	put_type(list->json, site->token);
 	slab_json_number(list->json, "period", site->period);
 	slab_json_number(list->json, "allocated", site->allocated);
 	slab_json_number(list->json, "freed", site->freed);

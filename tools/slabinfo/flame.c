@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --flame: the bytes in use as a flame graph. A box is a function; the boxes on it are the functions
- * that it calls, and its width is the memory that was allocated in it and in these, and is in use.
+ * that it calls, and its width is the memory that was allocated in it and in these, and is in use. The
+ * last box is the type, if it is known.
  */
 #include "heap.h"
 #include "svg.h"
@@ -96,6 +97,8 @@ static bool add_site(struct node *root, const struct heap *heap, const struct he
 		node = add_call(node, "(unknown)", site->inuse_bytes);
 	for (size_t i = site->frames; i-- > 0;)
 		node = add_place(node, &heap->place[site->place[i]], site->inuse_bytes);
+	if (*site->type)
+		node = add_call(node, site->type, site->inuse_bytes);
 	return node;
 }
 

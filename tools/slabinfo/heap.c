@@ -167,6 +167,7 @@ static void load_site(struct heap *heap, struct symbolizer *symbolizer, struct j
 		.place = frame,
 		.frames = model_length(stack),
 		.size = model_number(json, "size"),
+		.type = model_text(json, "type"),
 		.json = json,
 	};
 	for (size_t i = 0; i < site->frames; i++)

@@ -32,6 +32,7 @@ struct heap_site {
 	const size_t *place; /* numbers of places, the caller of libslab first */
 	size_t frames;
 	uint64_t size;
+	const char *type; /* "": unknown */
 	uint64_t samples; /* that were allocated */
 	/* Estimates; in use: now, or at the peak. */
 	double alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;

@@ -22,6 +22,8 @@ static void print_place(const struct heap_place *place)
 
 static void print_stack(const struct heap *heap, const struct heap_site *site)
 {
+	if (*site->type)
+		printf("        of type %s\n", site->type);
 	for (size_t i = 0; i < site->frames; i++)
 		print_place(&heap->place[site->place[i]]);
 	putchar('\n');

@@ -30,7 +30,7 @@ enum profile_field {
 };
 enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum label_field { LABEL_KEY = 1, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
+enum label_field { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
 enum mapping_field {
 	MAPPING_ID = 1,
 	MAPPING_MEMORY_START = 2,
@@ -254,7 +254,7 @@ static uint64_t rounded(double estimate)
 	return (uint64_t)llround(estimate);
 }
 
-/* The size of the objects is a label, as in Go's heap profiles. */
+/* The size and the type of the objects are labels, the size as in Go's heap profiles. */
 static void put_sample(struct pprof *pprof, const struct heap_site *site)
 {
 	const uint64_t value[VALUES] = {rounded(site->alloc_objects), rounded(site->alloc_bytes),
@@ -273,6 +273,11 @@ static void put_sample(struct pprof *pprof, const struct heap_site *site)
 	protobuf_number(&pprof->inner, LABEL_NUM, site->size);
 	protobuf_number(&pprof->inner, LABEL_NUM_UNIT, text_id(pprof, "bytes"));
 	protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
+	if (*site->type) {
+		protobuf_number(&pprof->inner, LABEL_KEY, text_id(pprof, "type"));
+		protobuf_number(&pprof->inner, LABEL_STR, text_id(pprof, site->type));
+		protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
+	}
 	protobuf_message(&pprof->profile, PROFILE_SAMPLE, &pprof->part);
 	free(location);
 }

@@ -33,6 +33,10 @@ static void print_properties(const struct options *options, const struct cache *
 		       size_shown(options, text, model_number(cache->json, "address_bytes")));
 	if (cache->flags & SLAB_FAILSLAB)
 		puts("** Allocations may be made to fail (A)");
+	if (model_number(cache->json, "large_objects"))
+		printf("** Of its type, %" PRIu64 " allocations above 32 KiB: %s\n",
+		       model_number(cache->json, "large_objects"),
+		       size_shown(options, text, model_number(cache->json, "large_bytes")));
 	if (cache->has_ctor)
 		puts("** Objects are constructed once per slab");
 	if (model_number(cache->json, "has_dtor"))

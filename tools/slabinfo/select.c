@@ -114,7 +114,7 @@ static bool is_shown(const struct options *options, const struct cache *cache)
 {
 	if (options->unreclaimable && cache->flags & SLAB_RECLAIM_ACCOUNT)
 		return false;
-	if (cache->slabs == 0)
+	if (cache->slabs == 0 && !model_number(cache->json, "large_objects"))
 		return options->zero || options->empty || !hides_empty(options->view);
 	return !options->empty;
 }

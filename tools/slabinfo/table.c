@@ -113,6 +113,17 @@ static void print_sizes(const struct options *options, const struct cache *cache
 	       percent(cache_used_bytes(cache), cache->slab_bytes), *flags ? " " : "", flags);
 }
 
+/* Allocations above SLAB_MALLOC_MAX_CACHED of the cache's type. */
+static void print_large(const struct options *options, const struct cache *cache)
+{
+	const uint64_t objects = model_number(cache->json, "large_objects");
+	char space[SIZE_TEXT];
+
+	if (objects)
+		printf("  above 32 KiB        %8" PRIu64 "       - %15s\n", objects,
+		       size_shown(options, space, model_number(cache->json, "large_bytes")));
+}
+
 static void print_activity(const struct options *options, const struct cache *cache, bool rates)
 {
 	char text[SIZE_TEXT];
@@ -147,8 +158,10 @@ void view_table(const struct options *options, const struct model *model)
 	printf("Name                   Objects Objsize           %s Slabs/Part/Cpu  O/S O "
 	       "%%Fr %%Ef Flg\n",
 	       options->order == ORDER_LOSS ? " Loss" : "Space");
-	for (size_t i = 0; i < model->count; i++)
+	for (size_t i = 0; i < model->count; i++) {
 		print_sizes(options, &model->caches[i]);
+		print_large(options, &model->caches[i]);
+	}
 }
 
 static uint64_t minus(uint64_t from, uint64_t what)
