@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slab-symbolize: copies a log and replaces the addresses in libslab's reports by functions,
- * source files and lines.
+ * source files and lines, and the tokens of types by their names.
  */
 #include "symbolizer.h"
+#include "type_files.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 #define HEXADECIMAL "0123456789abcdefABCDEF"
 
 static const char help[] =
-	"usage: slab-symbolize [--background] < LOG\n"
+	"usage: slab-symbolize [--background | FILE...] < LOG\n"
 	"Copy a log to stdout; return addresses in it, as libslab's reports have them,\n"
-	"become functions, source files and lines.\n"
+	"become functions, source files and lines. Tokens of types become names, if the\n"
+	"files, programs and shared libraries, have these types in their debug information.\n"
 	"\n"
 	"An address is the path of a program or shared library and the offset from where\n"
 	"the file was loaded, in brackets; what is known of the function may stand before it:\n"
@@ -104,9 +106,11 @@ static bool is_alone(const char *line, const char *name, const struct place *pla
 	       place->end[strspn(place->end, " \r\n")] == '\0';
 }
 
+static struct type_files *types;
+
 static void copy_until(const char *from, const char *end)
 {
-	fwrite(from, 1, (size_t)(end - from), stdout);
+	type_files_print(types, from, end, stdout);
 }
 
 /* `in_stack`: the line before is a frame of a stack. Returns whether this one is. */
@@ -136,7 +140,7 @@ static bool copy_line(struct symbolizer *symbolizer, const char *line, bool in_s
 		fputs(symbol_frame_text(frame, text, sizeof(text)), stdout);
 		copied = from = place.end;
 	}
-	fputs(copied, stdout);
+	copy_until(copied, copied + strlen(copied));
 	return alone;
 }
 
@@ -163,32 +167,47 @@ static int copy(struct symbolizer *symbolizer)
 	return status;
 }
 
+/* What the words of the command say. */
+static int prepare(int argc, char **argv)
+{
+	const bool in_background = argc == 2 && strcmp(argv[1], "--background") == 0;
+
+	if (in_background)
+		type_files_add_process(types, getppid());
+	/* Continue in the background, where signals of the terminal do not end it. */
+	if (in_background)
+		return daemon(1, 1) == 0 ? EXIT_DONE : EXIT_FAILED;
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-') {
+			fprintf(stderr,
+				"slab-symbolize: \"%s\" is not an option; the log is read from stdin, "
+				"and --help explains how\n",
+				argv[i]);
+			return EXIT_USAGE;
+		}
+		type_files_add(types, argv[i]);
+	}
+	return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
-	struct symbolizer *symbolizer;
+	struct symbolizer *symbolizer = symbolizer_open();
 	int status;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		fputs(help, stdout);
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	}
-	if (argc == 2 && strcmp(argv[1], "--background") == 0) {
-		/* Continue in the background, where signals of the terminal do not end it. */
-		if (daemon(1, 1) != 0)
-			return EXIT_FAILED;
-	} else if (argc > 1) {
-		fprintf(stderr,
-			"slab-symbolize: \"%s\" is not an option; the log is read from stdin, and "
-			"--help explains how\n",
-			argv[1]);
-		return EXIT_USAGE;
-	}
-	symbolizer = symbolizer_open();
-	if (!symbolizer) {
+	types = type_files_new();
+	if (!symbolizer || !types) {
 		fprintf(stderr, "slab-symbolize: there is no memory\n");
 		return EXIT_FAILED;
 	}
-	status = copy(symbolizer);
+	status = prepare(argc, argv);
+	if (status == EXIT_DONE)
+		status = copy(symbolizer);
+	type_files_free(types);
 	symbolizer_close(symbolizer);
 	return status;
 }

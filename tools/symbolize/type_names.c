@@ -22,6 +22,8 @@
 struct entry {
 	uint64_t hash;
 	char *name; /* NULL: empty */
+	uint64_t bytes; /* of the type; 0: unknown */
+	bool differs; /* two types with this name differ in size */
 };
 
 struct type_names {
@@ -166,8 +168,15 @@ static void spell(char *name)
 	}
 }
 
+static void compare(struct entry *entry, uint64_t bytes)
+{
+	entry->differs |= bytes && entry->bytes && bytes != entry->bytes;
+	if (bytes)
+		entry->bytes = bytes;
+}
+
 /* A type, and pointers to it, which are types of arrays of pointers. */
-static void add(struct type_names *names, const char *name)
+static void add(struct type_names *names, const char *name, uint64_t bytes)
 {
 	static const char *const suffixes[] = {"", " *", " **"};
 	char text[NAME_BYTES + 4];
@@ -180,10 +189,11 @@ static void add(struct type_names *names, const char *name)
 		spell(text);
 		hash = name_hash(text);
 		entry = find(names, hash);
-		if (entry->name)
-			continue;
-		*entry = (struct entry){hash, strdup(text)};
-		names->count += entry->name != NULL;
+		if (!entry->name) {
+			*entry = (struct entry){.hash = hash, .name = strdup(text)};
+			names->count += entry->name != NULL;
+		}
+		compare(entry, *suffixes[i] ? 0 : bytes);
 	}
 }
 
@@ -194,6 +204,16 @@ static bool is_type(int tag)
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
 	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type ||
 	       tag == DW_TAG_base_type || tag == DW_TAG_typedef;
+}
+
+/* 0: it has no size here, as a declaration. */
+static uint64_t bytes_of(Dwarf_Die *type)
+{
+	Dwarf_Die real;
+	Dwarf_Word bytes;
+
+	return dwarf_peel_type(type, &real) == 0 && dwarf_aggregate_size(&real, &bytes) == 0 ? bytes
+											     : 0;
 }
 
 /* The types in a unit, a namespace, a type or a function, whose name `scope` precedes theirs. */
@@ -216,7 +236,7 @@ static void add_children(struct type_names *names, Dwarf_Die *parent, const char
 		if (own && (tag == DW_TAG_namespace || is_type(tag)))
 			snprintf(inner, sizeof(inner), "%s%s", scope, own);
 		if (own && is_type(tag))
-			add(names, inner);
+			add(names, inner, bytes_of(&die));
 		if (own && (tag == DW_TAG_namespace || is_type(tag)))
 			strncat(inner, "::", sizeof(inner) - strlen(inner) - 1);
 		if (tag != DW_TAG_enumeration_type)
@@ -272,7 +292,7 @@ bool type_names_add_list(struct type_names *names, const char *path)
 	while (fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (*line)
-			add(names, line);
+			add(names, line, 0);
 	}
 	is_read = !ferror(file);
 	fclose(file);
@@ -284,7 +304,7 @@ struct type_names *type_names_new(void)
 	struct type_names *names = calloc(1, sizeof(*names));
 
 	if (names && reserve(names)) {
-		add(names, "void");
+		add(names, "void", 0);
 		return names;
 	}
 	free(names);
@@ -326,5 +346,7 @@ const char *type_names_find(struct type_names *names, uint64_t token, char text[
 	/* A name that was cut may be that of another type, too. */
 	if (strlen(text) == NAME_SHOWN)
 		snprintf(text + NAME_SHOWN - 5, 6, "~%04" PRIX64, token & 0xffff);
+	if (entry->differs)
+		strcat(text, "?");
 	return text;
 }
