@@ -6,7 +6,7 @@
 option(SLAB_BUILD_DIRSRV "libslab_dirsrv; needs liburcu" ON)
 option(SLAB_BUILD_TOOLS "slabinfo, slab-symbolize, slab-perf; needs json-c, elfutils, ncurses, zlib"
 	${PROJECT_IS_TOP_LEVEL})
-option(SLAB_BUILD_EXPORTER "slab-exporter; needs json-c, libelf, libmicrohttpd"
+option(SLAB_BUILD_EXPORTER "slab-exporter; needs json-c, elfutils, libmicrohttpd"
 	${PROJECT_IS_TOP_LEVEL})
 option(SLAB_BUILD_EXAMPLES "the examples; with SLAB_BUILD_DIRSRV also ldapd: LMDB, libldap, libcrypt"
 	${PROJECT_IS_TOP_LEVEL})

@@ -11,6 +11,7 @@
 #include "scrape.h"
 #include "job.h"
 #include "scrape_child.h"
+#include "known_types.h"
 
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
@@ -78,6 +79,7 @@ static void note_late(struct scrape *scrape, const struct found *process)
 	snprintf(why, sizeof(why), "process %d (%s) did not answer within %g seconds",
 		 (int)process->pid, process->command, scrape->settings->timeout_ms / 1000.0);
 	note_failure(scrape, process, why);
+	known_types_give_up(process->pid);
 }
 
 static void note_failed_query(struct scrape *scrape, const struct found *process,
@@ -114,18 +116,19 @@ static bool is_stranger(struct scrape *scrape, const struct found *process)
 
 /* --- steps ------------------------------------------------------------------- */
 
-/* The caches behind a struct metrics; false: the array is incomplete, or there is no memory. */
+/* The caches behind a struct metrics, and the names of types behind them; false: the array is incomplete, or there is no memory. */
 static bool take_array(struct metrics *metrics, const char *data, size_t length)
 {
 	size_t caches = metrics->count * sizeof(metrics->cache[0]);
 
 	metrics->cache = NULL;
-	if (length != caches)
+	if (length < caches)
 		return false;
 	metrics->cache = malloc(caches + 1);
 	if (!metrics->cache)
 		return false;
 	memcpy(metrics->cache, data, caches);
+	known_types_learn(data + caches, length - caches);
 	return true;
 }
 
@@ -166,7 +169,7 @@ static void take_answer(struct scrape *scrape, const struct query *query)
 /* The most bytes that a querying child may write. */
 static size_t most_bytes(const struct settings *settings)
 {
-	return 1 + sizeof(struct metrics) +
+	return 1 + TYPES_BYTES_MAX + sizeof(struct metrics) +
 	       (settings->max_caches + 1) * sizeof(struct metrics_cache);
 }
 

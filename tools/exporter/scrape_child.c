@@ -4,6 +4,7 @@
 #include "job.h"
 #include "listening.h"
 #include "memory.h"
+#include "known_types.h"
 
 static bool is_listed(const struct found *found, size_t count, pid_t pid)
 {
@@ -130,6 +131,7 @@ static bool take_metrics(const struct question *question, struct metrics *metric
 	bool taken;
 
 	fail_capture(message, SENTENCE);
+	known_types_begin();
 	if (attach_choose(&choice, &process) >= 0)
 		return false;
 	answer = query_stats(&process);
@@ -165,6 +167,7 @@ void query_process(const void *arg, int fd)
 		return;
 	}
 	answer[0] = ANSWER_METRICS;
-	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)))
-		job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0]));
+	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)) &&
+	    job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0])))
+		known_types_send(fd);
 }

@@ -22,7 +22,7 @@ struct question {
 };
 
 /* The first byte that a querying child writes. */
-#define ANSWER_METRICS 'm'  /* a struct metrics, its caches */
+#define ANSWER_METRICS 'm'  /* a struct metrics, its caches, names of types (known_types.h) */
 #define ANSWER_SENTENCE 's' /* an error message */
 #define ANSWER_NOTHING 'n'  /* it has no caches */
 

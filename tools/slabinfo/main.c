@@ -180,7 +180,7 @@ static int run_on_process(struct options *options)
 	status = attach_choose(&options->choice, &process);
 	if (status >= 0)
 		return status;
-	if (!types_begin(options))
+	if (!types_begin(options->types))
 		status = EXIT_USAGE;
 	else if (options->view == VIEW_TOP)
 		status = view_top(options, &process);

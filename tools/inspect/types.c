@@ -21,7 +21,7 @@ static void add_files(const struct process *process)
 	}
 }
 
-static const char *name_of(struct process *process, uint64_t token, char text[64])
+const char *types_find(struct process *process, uint64_t token, char text[64])
 {
 	if (!has_files && process->memory)
 		add_files(process);
@@ -29,15 +29,15 @@ static const char *name_of(struct process *process, uint64_t token, char text[64
 	return type_names_find(names, token, text);
 }
 
-bool types_begin(const struct options *options)
+bool types_begin(const char *list)
 {
 	names = type_names_new();
 	if (!names)
 		return true;
-	attach_name_types(name_of);
-	if (!options->types || type_names_add_list(names, options->types))
+	attach_name_types(types_find);
+	if (!list || type_names_add_list(names, list))
 		return true;
-	fail("%s cannot be read: %s", options->types, strerror(errno));
+	fail("%s cannot be read: %s", list, strerror(errno));
 	return false;
 }
 
