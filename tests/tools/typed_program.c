@@ -13,6 +13,9 @@ struct session {
 struct packet {
 	char bytes[200];
 };
+struct twice {
+	long one;
+};
 typedef struct {
 	int kind;
 	char name[];
@@ -30,7 +33,18 @@ void *pool_alloc(size_t size)
 SLAB_TOKEN_WRAPPER(void *, pool_alloc, (size_t size), (size))
 #endif
 
-static void *kept[400];
+/* Another type of this name: to the compiler they are one. */
+static void *other_twice(void)
+{
+	struct twice {
+		long one, other;
+	} *twice = malloc(sizeof(struct twice));
+
+	twice->other = 1;
+	return twice;
+}
+
+static void *kept[502];
 
 /* Volatile: the compiler leaves out what is freed at once. */
 static void write_behind(struct session *session, int bytes)
@@ -46,6 +60,7 @@ int main(int argc, char **argv)
 	struct session *last;
 	struct packet *packet;
 	record *entry;
+	struct twice *twice;
 
 	for (unsigned i = 0; i < 100; i++) {
 		kept[i] = malloc(sizeof(struct session));
@@ -54,7 +69,12 @@ int main(int argc, char **argv)
 		packet->bytes[0] = (char)i;
 		entry->kind = (int)i;
 		kept[300 + i] = pool_alloc(2 * sizeof(unsigned long));
+		kept[400 + i] = twice = malloc(sizeof(struct twice));
+		twice->one = 1;
 	}
+	kept[501] = other_twice();
+	kept[500] = calloc(1000, sizeof(struct packet));
+	kept[500] = realloc(kept[500], 2000 * sizeof(struct packet));
 	puts("ready");
 	fflush(stdout);
 	getchar();
@@ -62,7 +82,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		write_behind(last, atoi(argv[1]));
 	free(last);
-	for (unsigned i = 0; i < 400; i++)
+	for (unsigned i = 0; i < 502; i++)
 		free(kept[i]);
 	return 0;
 }

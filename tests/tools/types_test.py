@@ -8,7 +8,9 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import unittest
+import urllib.request
 
 from processes import BUILD, SOURCE, FilesCase, Program, write
 
@@ -112,6 +114,61 @@ class Types(TypesCase):
         if not os.path.exists("core"):
             self.skipTest("gdb may not write a core file here")
         self.assertEqual(self.objects("--core=core")["session"], 100)
+
+    def test_have_their_large_allocations(self):
+        self.compile()
+        pid = str(self.start().pid)
+        self.assertRegex(self.slabinfo("--pid", pid), r"(?m)^packet .*\n  above 32 KiB +1 +- +392KiB$")
+        self.assertIn("1 allocations above 32 KiB: 392KiB", self.slabinfo("--pid", pid, "-r", "packet"))
+
+    def test_of_one_name_and_two_sizes_are_marked(self):
+        self.compile()
+        found = self.objects("--pid", str(self.start().pid))
+        self.assertEqual(found["twice?"], 100, found)
+
+    def test_are_in_reports_of_the_process(self):
+        self.compile()
+        program = self.start("8", SLAB_DEBUG="FZ", SLAB_SYMBOLS="on")
+        self.assertRegex(self.end(program)[1], "BUG session: .*Right Redzone overwritten")
+
+    def test_are_in_reports_that_are_read_later(self):
+        self.compile()
+        report = self.end(self.start("8", SLAB_DEBUG="FZ"))[1]
+        self.assertRegex(report, "BUG token-[0-9A-F]{16}: ")
+        ran = subprocess.run([BUILD / "bin/slab-symbolize", "program"], input=report, capture_output=True, text=True, check=True)
+        self.assertRegex(ran.stdout, "BUG session: .*Right Redzone overwritten")
+
+    def test_are_in_the_heap_profile(self):
+        self.compile()
+        pid = str(self.start(SLAB_PROFILE="1").pid)
+        peak = self.slabinfo("--pid", pid, "--profile=peak", "-N", "1000")
+        self.assertRegex(peak, r"(?m)^ .* 200\n        of type packet\n")
+        self.assertRegex(peak, r"(?m)^ .* 400000\n        of type packet\n")
+        self.slabinfo("--pid", pid, "--flame=heap.svg")
+        with open("heap.svg", encoding="utf-8") as file:
+            self.assertIn("<title>session: ", file.read())
+
+    def test_are_served_to_prometheus(self):
+        self.compile()
+        pid = self.start().pid
+        exporter = Program(self, BUILD / "bin/slab-exporter", "--listen", "127.0.0.1:0", "--process", "program")
+        url = re.search(r"http:\S+", exporter.line())[0]
+        for _ in range(2):  # the second scrape looks into no file
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                self.assertIn(f'pid="{pid}",cache="session"}} 100\n', answer.read().decode())
+            time.sleep(1.1)  # a scrape is fresh for a second
+
+    def test_are_in_gdb(self):
+        self.compile()
+        if not shutil.which("gdb"):
+            self.skipTest("gdb is not installed")
+        ran = subprocess.run(["gdb", "-nx", "-batch", "-p", str(self.start().pid), "-ex",
+                              f"source {SOURCE / 'tools/gdb/slab-gdb.py'}", "-ex", "slab info session"],
+                             env={**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}, capture_output=True, text=True,
+                             check=False)
+        if "ptrace" in ran.stderr:
+            self.skipTest("gdb may not attach here")
+        self.assertRegex(ran.stdout, r"(?m)^session +100 +16 ", ran.stderr)
 
     def test_of_the_fast_interface_are_numbers(self):
         self.compile(*FAST)

@@ -11,6 +11,7 @@ libslab's debug information, which must be available.
 """
 
 import re
+import subprocess
 import time
 
 import gdb
@@ -61,6 +62,30 @@ def caches():
     while int(cache):
         yield cache
         cache = cache["next"]
+
+
+def type_names(tokens):
+    """What slab-symbolize finds for names of caches of types in the files of the process, if it is in PATH."""
+    files = [file.filename for file in gdb.objfiles() if (file.filename or "").startswith("/")]
+    try:
+        found = subprocess.run(
+            ["slab-symbolize", *files], input="\n".join(tokens), capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return tokens
+    return found.stdout.split("\n")
+
+
+known_names = {}
+
+
+def name_of(cache):
+    """A type may have no name in the process: then that in the debug information."""
+    name = cache["name"].string()
+    if name.startswith("token-") and name not in known_names:
+        tokens = [name] + [other for other in (one["name"].string() for one in caches()) if other.startswith("token-")]
+        known_names.update(zip(tokens, type_names(tokens)))
+    return known_names.get(name, name)
 
 
 def segments():
@@ -156,9 +181,9 @@ def array_objects(cache, cpu):
 
 def depots(cache):
     """The magazines of each node."""
-    first, size = int(cache["node"].address), gdb.lookup_type("struct cache_node").sizeof
+    node = cache["node"][0].address  # of this type: the C library has another struct cache_node
     for n in range(int(global_variable("topology_node_count"))):
-        yield pointer_to("struct cache_node", first + n * size)["depot"]
+        yield (node + n)["depot"]
 
 
 def unused_objects(cache):
@@ -350,7 +375,7 @@ def describe_object(address):
     start = int(slab["base"]) + index * size + left
     object_size = int(slab["debug"]["object_size"]) if has_debug else int(cache["object_size"])
     if index >= int(slab["objects"]):
-        print(f"0x{address:x} is behind the last object of a slab of {cache['name'].string()}")
+        print(f"0x{address:x} is behind the last object of a slab of {name_of(cache)}")
         return
     if has_debug:
         state = debug_state(slab, index)
@@ -358,7 +383,7 @@ def describe_object(address):
         state = plain_state(cache, slab, index, start)
     print(
         f"0x{address:x} is {address - start} bytes from the start of object 0x{start:x}"
-        f" of cache {cache['name'].string()} ({object_size} bytes)"
+        f" of cache {name_of(cache)} ({object_size} bytes)"
     )
     print(f"object  {index} of its slab: {state}")
     print(
@@ -422,7 +447,7 @@ class SlabInfo(gdb.Command):
         rows = cache_rows()
         print(f"{'Name':<24}{'Objects':>10}{'Objsize':>9}{'Slabs':>8}  {'Flags':<8}Cache")
         for cache in caches():
-            name = cache["name"].string()
+            name = name_of(cache)
             if not wanted.search(name):
                 continue
             count, used = rows.get(int(cache), (0, 0))
