@@ -129,7 +129,7 @@ static bool cut_one(void)
 	segment_unlock();
 	if (!done)
 		return false;
-	done = decay_may_discard(slab) && os_discard(slab->base + size, tail);
+	done = decay_may_discard(slab) && segment_discard_part(slab->base + size, tail);
 	segment_lock();
 	freed = end_cut(size, tail, done);
 	segment_unlock();

@@ -151,7 +151,7 @@ static size_t discard_pages(const struct slab *slab, size_t size)
 		for (end = from + page; end < bytes; end += page)
 			if (decay_is_unused(slab, size, end, end + page) != unused)
 				break;
-		if (unused && os_discard(slab->base + from, end - from))
+		if (unused && segment_discard_part(slab->base + from, end - from))
 			gone += end - from;
 	}
 	return gone;

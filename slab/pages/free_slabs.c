@@ -187,7 +187,7 @@ static SLAB_SLOWPATH void return_scattered(struct slab *slab)
 		     from = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 
 	/* Locked memory stays, and mostly has no holes. */
-	if (!os_discard(slab->base + from, bytes - from))
+	if (!segment_discard_part(slab->base + from, bytes - from))
 		__atomic_store_n(&slab->populated, (uint32_t)bytes, __ATOMIC_RELAXED);
 }
 

@@ -43,6 +43,9 @@ size_t segment_trim_piece(size_t bytes);
 size_t segment_decay(uint32_t epoch);
 /* Return the memory of descriptors that no slab has to the OS. */
 void segment_trim_metadata(void);
+/* Return memory of a segment to the OS, for good: where the kernel uses huge pages always, it fills
+ * no hole in the segment again. false: as os_discard(). */
+bool segment_discard_part(char *start, size_t bytes);
 /* Return the memory of a slab that the caller is about to free. */
 void segment_discard(struct slab *slab);
 /* In the child of a fork: units whose memory threads of the parent were returning are free

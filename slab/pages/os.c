@@ -257,6 +257,15 @@ bool os_discard(void *start, size_t bytes)
 	return done;
 }
 
+void os_keep_small(void *start, size_t bytes)
+{
+	int saved = errno;
+
+	check_pages(start, bytes);
+	madvise(start, bytes, MADV_NOHUGEPAGE);
+	errno = saved;
+}
+
 bool os_protect(void *start, size_t bytes, bool access)
 {
 	int saved = errno;

@@ -37,6 +37,8 @@ void os_populate(void *start, size_t bytes);
 /* Return the memory to the OS and keep the address space. false: the memory is locked
  * (mlock(2)). */
 bool os_discard(void *start, size_t bytes);
+/* Let the kernel make no huge pages of a range by itself. */
+void os_keep_small(void *start, size_t bytes);
 /* Make whole pages inaccessible, or accessible. false: the process has too many mappings, or may
  * not have so much memory. */
 bool os_protect(void *start, size_t bytes, bool access);

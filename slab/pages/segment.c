@@ -120,6 +120,7 @@ static bool grow(unsigned shift, unsigned pool)
 		return false;
 	bind_to_node(part, to - from, segment->node);
 	segment->mapped = to;
+	__atomic_store_n(&segment->holes_stay, false, __ATOMIC_RELAXED);
 	units_put(&(struct units){.segment = segment,
 				  .first = (unsigned)(from >> SEGMENT_UNIT_SHIFT),
 				  .n = (unsigned)((to - from) >> SEGMENT_UNIT_SHIFT)},
@@ -229,9 +230,10 @@ static bool map_again(unsigned pool)
 	if (done)
 		bind_to_node(segment_start(segment), segment->mapped, segment->node);
 	segment_lock();
-	if (done)
+	if (done) {
+		__atomic_store_n(&segment->holes_stay, false, __ATOMIC_RELAXED);
 		units_put(&units, 0, 0);
-	else
+	} else
 		add_unmapped(segment);
 	segment_unlock();
 	return done;

@@ -119,6 +119,7 @@ struct segment {
 	uint64_t resident[SEGMENT_UNITS / 64]; /* of the free ones: those that hold memory */
 	uint64_t busy[SEGMENT_UNITS / 64]; /* units whose memory a thread returns or populates */
 	uint16_t since[SEGMENT_UNITS]; /* resident units: the epoch since which they are idle */
+	bool holes_stay; /* atomic: the kernel does not fill holes in its memory (trim.c) */
 };
 
 static_assert(SEGMENT_HEAD_OFFSET + sizeof(struct segment) <= SEGMENT_USERS_OFFSET,

@@ -8,7 +8,9 @@
  * would go on returning the memory of units that the child has given to a slab.
  *
  * Where the system uses huge pages always, returning a part of a huge page breaks it up for good.
- * Decay does that only if at least half of the huge page is free.
+ * Decay does that only if at least half of the huge page is free. khugepaged would soon fill such
+ * holes again, so their segment has no further huge pages then. A mark for each huge page would make
+ * further mappings; that for the segment's whole memory makes none.
  */
 #include "pages/free_slabs.h"
 #include "base/signals.h"
@@ -53,6 +55,30 @@ static bool is_ripe(const struct trim *trim, const struct segment *segment, unsi
 	       !(trim->spare_huge && breaks_up(segment, unit));
 }
 
+/* Does this return a part of a huge page? The guards keep huge pages from a segment's first bytes. */
+static bool makes_hole(const char *start, const char *end)
+{
+	const char *first = segment_start(start) + HUGE_PAGE;
+
+	return (start > first && (uintptr_t)start % HUGE_PAGE) ||
+	       (end > first && (uintptr_t)end % HUGE_PAGE);
+}
+
+bool segment_discard_part(char *start, size_t bytes)
+{
+	struct segment *segment = segment_of(start);
+	char *memory = segment_start(start) + os_pages(SEGMENT_HEAD_END);
+
+	if (!__atomic_load_n(&segment->holes_stay, __ATOMIC_RELAXED) &&
+	    makes_hole(start, start + bytes)) {
+		if (huge_is_system_always())
+			os_keep_small(memory,
+				      (size_t)(segment_start(start) + segment->mapped - memory));
+		__atomic_store_n(&segment->holes_stay, true, __ATOMIC_RELAXED);
+	}
+	return os_discard(start, bytes);
+}
+
 /* With the lock: make up to TRIM_RUNS runs of neighbours busy, from *unit on, as much as is wanted;
  * returns their number. */
 static unsigned take_runs(const struct trim *trim, struct segment *segment, unsigned *unit,
@@ -94,7 +120,7 @@ static void trim_some(struct trim *trim, struct segment *segment, unsigned *unit
 	found = take_runs(trim, segment, unit, runs);
 	segment_unlock();
 	for (unsigned i = 0; i < found; i++)
-		done[i] = os_discard(units_start(&runs[i]), units_bytes(&runs[i]));
+		done[i] = segment_discard_part(units_start(&runs[i]), units_bytes(&runs[i]));
 	segment_lock();
 	/* Locked memory stays. The next attempt follows in a decay time. */
 	for (unsigned i = 0; i < found; i++) {
@@ -160,7 +186,7 @@ void segment_trim_metadata(void)
 
 void segment_discard(struct slab *slab)
 {
-	if (!slab_held(slab) || !os_discard(slab->base, slab_bytes(slab)))
+	if (!slab_held(slab) || !segment_discard_part(slab->base, slab_bytes(slab)))
 		return;
 	__atomic_store_n(&slab->unbacked, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);

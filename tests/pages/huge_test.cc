@@ -77,6 +77,21 @@ protected:
 		return slab_pages.free_slab_bytes > before;
 	}
 
+	/* Does the mapping with this address have the mark against huge pages? */
+	static bool stays_small(const char *at)
+	{
+		std::ifstream maps("/proc/self/smaps");
+		unsigned long start, end;
+		bool found = false;
+
+		for (std::string line; std::getline(maps, line);)
+			if (std::sscanf(line.c_str(), "%lx-%lx ", &start, &end) == 2)
+				found = start <= address(at) && address(at) < end;
+			else if (found && line.rfind("VmFlags:", 0) == 0)
+				return line.find(" nh") != std::string::npos;
+		return false;
+	}
+
 	struct slab_options *options_;
 	unsigned was_;
 };
@@ -101,6 +116,27 @@ TEST_F(HugeTest, TheSystemsSettingDecides)
 	}
 	setting("[always]");
 	EXPECT_TRUE(huge_is_system_always());
+}
+
+/* khugepaged would fill them otherwise. In a child: the mark stays. */
+TEST_F(HugeTest, WhereTheSystemUsesThemAlwaysHolesStay)
+{
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+		GTEST_SKIP() << "no huge pages";
+	take(LARGE_SHIFT_MAX, 1);
+	setting("[always]");
+	EXPECT_EQ(run_in_child([&] {
+			  char *base = taken_.back()->base;
+
+			  segment_of(base)->holes_stay = false;
+			  segment_discard_part(base, HUGE_PAGE);
+
+			  const bool early = stays_small(base);
+
+			  segment_discard_part(base, HUGE_PAGE / 2);
+			  return !early && stays_small(base) ? 0 : 1;
+		  }),
+		  "");
 }
 
 TEST_F(HugeTest, NeverIsNever)
