@@ -108,9 +108,9 @@ def missing(what):
     sys.exit(77)
 
 
-def script(name, folder):
-    """What one of the scripts beside this file prints: a path."""
-    call = subprocess.run([HERE / name, folder], stdout=subprocess.PIPE, text=True)
+def script(name, *arguments):
+    """What a script prints: a path."""
+    call = subprocess.run([HERE / name, *arguments], stdout=subprocess.PIPE, text=True)
     if call.returncode or not call.stdout.strip():
         missing(f"{name} brought nothing")
     return Path(call.stdout.strip())
@@ -349,7 +349,7 @@ def results_of(console):
 def in_machine(tests, folder, where, sysroot, kernel):
     for program in ("qemu-system-aarch64", "cpio"):
         shutil.which(program) or missing(f"{program} is missing")
-    kernel = kernel or script("kernel.sh", folder / "kernel")
+    kernel = kernel or script("../machines/kernel.sh", folder / "kernel", "bookworm", "arm64")
     tally, able = able_tests(f"machine, {kernel.name}", tests, machine_reason, NOT_IN_MACHINE)
     able.sort(key=of_other_engine)  # what runs nowhere else comes first
     archive = image.make(folder, where, sysroot, SOURCE, map(line_of, able),

@@ -4,8 +4,8 @@
 # sysroot.sh FOLDER: what the whole build needs of Debian's packages for arm64, unpacked in
 # FOLDER/sysroot; prints its path. Nothing is installed.
 set -eu
-# shellcheck source=SCRIPTDIR/arm64-apt.sh
-. "$(dirname "$0")/arm64-apt.sh"
+# shellcheck source=SCRIPTDIR/../machines/apt.sh
+. "$(dirname "$0")/../machines/apt.sh"
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 root=$folder/sysroot
@@ -14,7 +14,7 @@ packages="libc6-dev libstdc++6 libgtest-dev libjson-c-dev libdw-dev libncurses-d
 	busybox-static bash util-linux tmux ncurses-base"
 
 if [ ! -e "$root/complete" ]; then
-	apt_for_arm64 "$folder"
+	apt_for bookworm arm64 "$folder"
 	# shellcheck disable=SC2086
 	apt-get install -y -q --download-only $packages >&2
 	rm -rf "$root"

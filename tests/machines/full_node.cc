@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A node without free memory: eats all that node 1 has, so it runs nowhere but in a
- * machine of its own (boot.sh).
+ * machine of its own (machines.py).
  */
 #include "../support/test.h"
 

@@ -25,6 +25,7 @@ server_389_packages="autoconf automake libtool cargo rustc libcmocka-dev libcrac
 	python3-distro python3-ldap python3-pyasn1 python3-pyasn1-modules python3-setuptools"
 aarch64_packages="$build_packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-system-arm cpio util-linux"
+machines_packages="$compile_packages qemu-system-x86 busybox-static cpio"
 fuzz_packages="$compile_packages clang-19 libclang-rt-19-dev gdb"
 package_packages="$build_packages debhelper dpkg-dev git"
 demo_packages="$compile_packages ldap-utils"

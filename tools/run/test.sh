@@ -137,6 +137,14 @@ say_unsteady()
 	[ -z "${unsteady:-}" ] || say "failed at first, passed by themselves (each is a defect):$unsteady"
 }
 
+cmd_machines()
+{
+	# shellcheck disable=SC2086
+	need "the machines" $machines_packages
+	build release machines
+	python3 tests/machines/machines.py "$@"
+}
+
 cmd_aarch64()
 {
 	case " $* " in
