@@ -35,20 +35,27 @@ cmd_lint()
 cmd_package()
 {
 	case $* in
-	'' | --source | --check) ;;
-	*) die "package takes --source, --check, or no argument, not '$*'" ;;
+	'' | --source | --check | '--check '[!-]*) ;;
+	*) die "package takes --source, --check, --check SUITE [ARCH], or no argument, not '$*'" ;;
 	esac
 	need "the source release" git
 	say "the source release of $(git log -1 --format='%h, %s' 2>/dev/null)"
 	archive=$(tools/package/source build/packages)
 	say "$archive"
 	[ "$*" != --source ] || return 0
+	if [ $# -gt 1 ]; then
+		shift
+		need "the check" debootstrap
+		say "packages for $*: building and checking them"
+		tools/package/check "$archive" "$@"
+		return
+	fi
 	# shellcheck disable=SC2086
 	need "the packages" $package_packages
 	say "building the packages; the log is build/packages/build.log"
 	tools/package/build "$archive"
 	if [ "$*" = --check ]; then
-		need "the check" lintian debootstrap
+		need "the check" lintian debootstrap rpm rpmlint
 		say "checking the packages"
 		tools/package/check "$archive"
 	fi
