@@ -94,8 +94,8 @@ struct sample {
 	enum guard_end damaged_end; /* atomic: of the last object that was damaged */
 };
 
-/* Counting of a cache's allocations (count.h). registry_lock protects the members; `since` is atomic
- * and changes under flush_lock, too. Times are of the monotonic clock, in microseconds. */
+/* Counting of a cache's allocations (count.h). Members are atomic, or of the thread that counts; `since`
+ * changes under flush_lock. Times are of the monotonic clock, in microseconds. */
 struct count {
 	uint64_t since; /* the counts are complete up to this time; 0: the cache is not counted */
 	uint64_t slow; /* slow-path allocations counted up to then */
@@ -214,8 +214,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	struct cache_rcu *rcu; /* NULL without args.rcu */
 	const struct cache_deferral *deferral; /* NULL without args.rcu */
 
-	/* memory: the counts are atomic (rcu and alloc add theirs). registry_lock protects
-	 * reclaim_seq, flush_lock `moving`. Only the thread that runs a decay pass uses
+	/* memory: the counts and reclaim_seq are atomic (rcu and alloc add theirs), flush_lock
+	 * protects `moving`. Only the thread that runs a decay pass uses
 	 * `activity`. */
 	struct memory_counts memory;
 	struct activity activity;

@@ -2,8 +2,8 @@
 /*
  * Beginning and ending to count, and adding up.
  *
- * Two threads add up counts, both with registry_lock: the one that serves the control socket,
- * and one that destroys a cache. Counting begins and ends under flush_lock, together with
+ * Two threads add up counts: the one that serves the control socket, of caches that it has pinned, and
+ * one that destroys a cache. Counting begins and ends under flush_lock, together with
  * GATE_COUNT (gate.h).
  */
 #include "core/count.h"
@@ -14,7 +14,8 @@
 
 static struct {
 	long period;    /* atomic (count_period()) */
-	uint64_t until; /* when the last request ends; registry_lock */
+	uint64_t
+		until; /* when the last request ends: of the thread that serves the control socket */
 } counting;
 
 bool count_is_on(const struct slab_cache *cache)
@@ -82,8 +83,9 @@ void count_close(struct slab_cache *cache)
 static void tick(void)
 {
 	const bool ends = clock_us() >= counting.until;
+	struct slab_cache *cache = NULL;
 
-	for (struct slab_cache *cache = registry_first; cache; cache = cache->next) {
+	while ((cache = registry_next_pinned(cache))) {
 		if (ends)
 			count_close(cache);
 		else if (count_is_on(cache))
@@ -96,23 +98,18 @@ static void tick(void)
 
 void count_tick(void)
 {
-	if (!count_period())
-		return;
-	pthread_mutex_lock(&registry_lock);
-	tick();
-	pthread_mutex_unlock(&registry_lock);
+	if (count_period())
+		tick();
 }
 
 void count_start(uint64_t us)
 {
 	const uint64_t until = clock_us() + us;
 
-	pthread_mutex_lock(&registry_lock);
 	if (counting.until < until)
 		counting.until = until;
 	if (!count_period())
 		tick();
-	pthread_mutex_unlock(&registry_lock);
 }
 
 void count_after_fork_child(void)

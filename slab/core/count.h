@@ -54,8 +54,8 @@ void count_tick(void);
 long count_period(void);
 /* Is the cache counted? Then GATE_COUNT keeps allocations off the fast path. */
 bool count_is_on(const struct slab_cache *cache);
-/* Add up the counts of a cache that is about to be destroyed, and end its counting. The caller
- * holds registry_lock; the function takes flush_lock. */
+/* Add up the counts of a cache that is about to be destroyed, and end its counting. Takes
+ * flush_lock. */
 void count_close(struct slab_cache *cache);
 /* In the child of a fork: stop counting, because no client of this process has requested it. */
 void count_after_fork_child(void);

@@ -42,7 +42,7 @@ void cache_pin(struct slab_cache *cache)
 void cache_unpin(struct slab_cache *cache)
 {
 	remember(short_name(cache), 0);
-	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
+	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == PINS_WAITED_FOR)
 		GUARD_STEP(pin_wakes, syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE,
 					      INT32_MAX, NULL, NULL, 0));
 }

@@ -11,6 +11,9 @@
 
 #include "core/cache.h"
 
+/* In cache->pins, once a thread has waited for their end: the last one wakes it. */
+#define PINS_WAITED_FOR (1u << 31)
+
 void cache_pin(struct slab_cache *cache);
 void cache_unpin(struct slab_cache *cache);
 /* The number of pins of this cache that belong to this thread. */

@@ -142,6 +142,16 @@ struct slab_cache *registry_find_pinned(const char *name)
 	return cache;
 }
 
+bool registry_pin(struct slab_cache *cache)
+{
+	bool done;
+
+	pthread_mutex_lock(&registry_lock);
+	done = try_pin(cache);
+	pthread_mutex_unlock(&registry_lock);
+	return done;
+}
+
 void pin_dying(struct slab_cache *cache, bool dying)
 {
 	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
@@ -153,10 +163,10 @@ void pin_dying(struct slab_cache *cache, bool dying)
 
 int pin_wait(struct slab_cache *cache)
 {
-	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
+	unsigned pins = __atomic_or_fetch(&cache->pins, PINS_WAITED_FOR, __ATOMIC_ACQUIRE);
 	bool is_mine = cache_pins_of_mine(cache) != 0;
 
-	if (!GUARD_AGAINST(pin_waits, pins))
+	if (!GUARD_AGAINST(pin_waits, pins != PINS_WAITED_FOR))
 		return 0;
 	pthread_mutex_unlock(&registry_lock);
 	if (is_mine)

@@ -57,6 +57,9 @@ struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *
 /* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
 struct slab_cache *registry_find_pinned(const char *name);
 
+/* Pin the cache of a handle. false: it was destroyed, or is being destroyed. */
+bool registry_pin(struct slab_cache *cache);
+
 /*
  * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.
  * 0: the cache is not pinned, and the lock is still held. EAGAIN: it was pinned; the lock is

@@ -165,10 +165,8 @@ static void open_gate(struct slab_cache *cache)
 
 void sample_tick(void)
 {
-	if (!sample_wants_ticks())
-		return;
-	pthread_mutex_lock(&registry_lock);
-	for (struct slab_cache *cache = registry_first; cache; cache = cache->next)
+	struct slab_cache *cache = NULL;
+
+	while (sample_wants_ticks() && (cache = registry_next_pinned(cache)))
 		open_gate(cache);
-	pthread_mutex_unlock(&registry_lock);
 }

@@ -25,7 +25,7 @@
 #define CALLS_MAX 64u
 
 static __thread bool reclaiming;
-static uint64_t last_seq; /* the number of the last call: atomic, changes under registry_lock */
+static uint64_t last_seq; /* atomic: the number of the last call */
 static uint64_t freed; /* atomic: objects, as all callbacks returned */
 
 /* --- the choice --------------------------------------------------------------------------- */
@@ -52,59 +52,66 @@ static unsigned weight(const struct slab_cache *cache)
 	return bytes ? 64 - (unsigned)__builtin_clzl(bytes) : 0;
 }
 
+static uint64_t seq_of(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->reclaim_seq, __ATOMIC_RELAXED);
+}
+
 /* An incomplete cache is not called: its callback may expect a handle that
  * slab_cache_create() has not returned yet. */
-static bool may_be_called(const struct slab_cache *cache)
+static bool may_be_called(const struct reclaim_round *round, const struct slab_cache *cache)
 {
-	return cache->reclaim && !cache_is_dying(cache) &&
-	       __atomic_load_n(&cache->complete, __ATOMIC_ACQUIRE) && weight(cache);
+	return cache->reclaim && __atomic_load_n(&cache->complete, __ATOMIC_ACQUIRE) &&
+	       weight(cache) && seq_of(cache) < round->number;
 }
 
 static bool comes_before(const struct slab_cache *a, const struct slab_cache *b)
 {
 	unsigned wa = weight(a), wb = weight(b);
 
-	return wa != wb ? wa > wb : a->reclaim_seq < b->reclaim_seq;
+	return wa != wb ? wa > wb : seq_of(a) < seq_of(b);
 }
 
-/* The caller holds registry_lock. */
-static struct slab_cache *choose(const struct reclaim_round *round, const struct slab_cache *only)
+/* Pin the next cache; NULL: none is left. */
+static struct slab_cache *choose(const struct reclaim_round *round, struct slab_cache *only)
 {
-	struct slab_cache *best = NULL;
+	struct slab_cache *best = NULL, *cache = NULL;
 
-	for (struct slab_cache *c = registry_first; c; c = c->next)
-		if ((!only || c == only) && may_be_called(c) && c->reclaim_seq < round->number &&
-		    (!best || comes_before(c, best)))
-			best = c;
+	if (only)
+		return may_be_called(round, only) && registry_pin(only) ? only : NULL;
+	while ((cache = registry_next_pinned(cache))) {
+		if (!may_be_called(round, cache) || (best && !comes_before(cache, best)))
+			continue;
+		if (best)
+			cache_unpin(best);
+		cache_pin(cache);
+		best = cache;
+	}
 	return best;
 }
 
-/* Under registry_lock. */
 static void begin(struct reclaim_round *round)
 {
 	if (round->number)
 		return;
-	round->number = last_seq + 1;
+	round->number = __atomic_load_n(&last_seq, __ATOMIC_RELAXED) + 1;
 	round->freed_before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
 }
 
 /* Choose and pin the next cache; NULL: none is left. */
-static struct slab_cache *pick(struct reclaim_round *round, const struct slab_cache *only)
+static struct slab_cache *pick(struct reclaim_round *round, struct slab_cache *only)
 {
 	struct slab_cache *cache;
 
 	if (round->count == CALLS_MAX || own_work_must_end())
 		return NULL;
-	pthread_mutex_lock(&registry_lock);
 	begin(round);
 	cache = choose(round, only);
-	if (cache) {
-		cache->reclaim_seq = last_seq + 1;
-		__atomic_store_n(&last_seq, cache->reclaim_seq, __ATOMIC_RELAXED);
-		cache_pin(cache);
-		round->count++;
-	}
-	pthread_mutex_unlock(&registry_lock);
+	if (!cache)
+		return NULL;
+	__atomic_store_n(&cache->reclaim_seq, __atomic_add_fetch(&last_seq, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+	round->count++;
 	return cache;
 }
 

@@ -19,6 +19,16 @@ TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
 	EXPECT_EQ(registry_changes % 2, 0u);
 }
 
+TEST(RegistryTest, TheHandleOfADestroyedCacheIsNotPinned)
+{
+	struct slab_cache *cache = slab_cache_create("pinned", 64, nullptr, 0);
+
+	EXPECT_TRUE(registry_pin(cache));
+	cache_unpin(cache);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	EXPECT_FALSE(registry_pin(cache));
+}
+
 /* Does this call wait for the lock? It runs to its end. `meanwhile` runs while it waits. */
 bool waits_for_lock(
 	const std::function<void()> &call, const std::function<void()> &meanwhile = [] {})
