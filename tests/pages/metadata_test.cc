@@ -181,13 +181,6 @@ TEST_F(MetadataTest, BlocksThatAreFreeReturnTheirMemory)
 	EXPECT_EQ(slab_pages.metadata_bytes, before);
 }
 
-TEST_F(MetadataTest, BlocksHaveAtMost32Kibibytes)
-{
-	errno = 0;
-	EXPECT_EQ(metadata_block_take((std::size_t{32} << 10) + 1), nullptr);
-	EXPECT_EQ(errno, ENOMEM);
-}
-
 TEST_F(MetadataTest, WhereNoMemoryCanBeMappedThereIsNoBlock)
 {
 	EXPECT_IN_CHILD([] {
