@@ -32,6 +32,10 @@ extern "C" {
 /* The longest name of a type. */
 #define SLAB_TOKEN_NAME_MAX 56
 
+/* The token of void: clang passes it for (void *)malloc(n), and it says no more than token 0. What
+ * libslab_token.a has takes it for that. */
+#define SLAB_TOKEN_VOID UINT64_C(0x4a2f84459ea703e6)
+
 #ifdef __SANITIZE_ALLOC_TOKEN__
 /* SLAB_TOKEN_OF(struct foo): the token of a type, in a program that is compiled with tokens. */
 #define SLAB_TOKEN_OF(type) __builtin_infer_alloc_token(sizeof(type))
@@ -85,7 +89,7 @@ SLAB_API int slab_token_name(uint64_t token, const char *name);
                                                                                                    \
 		/* The compiler must not know that it calls NAME. */                               \
 		__asm__("" : "+r"(plain_));                                                        \
-		if (token_)                                                                        \
+		if (token_ && token_ != SLAB_TOKEN_VOID)                                           \
 			slab_token_wrapped = token_;                                               \
 		allocated_ = plain_ arguments;                                                     \
 		slab_token_wrapped = before_;                                                      \
