@@ -20,9 +20,10 @@
 #include "pages/os.h"
 
 #define FIRST_ENTRIES 64u
-/* Allocations of a type's first class before it gets a cache. Each further class takes twice as many, so
- * arrays that grow through all classes get few caches. */
+/* Allocations of a type's first class before it gets a cache. Every four caches double that, so arrays
+ * that grow through all classes get few of them. */
 #define ASKED_SHIFT 4u
+#define CLASSES_DOUBLE 4u
 /* Types have memory of their own, which is mapped in pieces. */
 #define PIECE_BYTES ((size_t)65536)
 /* Stands for the sizes above SLAB_MALLOC_MAX_CACHED, and is no type's first size. */
@@ -207,7 +208,7 @@ static bool is_due(struct token_type *type, unsigned class)
 	const uint32_t asked = __atomic_load_n(&type->asked[class], __ATOMIC_RELAXED);
 	const uint32_t classes = __atomic_load_n(&type->classes, __ATOMIC_RELAXED);
 
-	if (slab_options()->apart || asked >> ASKED_SHIFT >> (classes < 24 ? classes : 24))
+	if (slab_options()->apart || asked >> ASKED_SHIFT >> classes / CLASSES_DOUBLE)
 		return true;
 	__atomic_store_n(&type->asked[class], asked + 1, __ATOMIC_RELAXED);
 	return false;
