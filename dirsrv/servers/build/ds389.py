@@ -26,6 +26,14 @@ SETTINGS = {
 }
 
 
+# The functions that allocate, and the place of the size among the arguments. They are in libslapd, which has their wrappers.
+ALLOCATORS = """\
+1	char *slapi_ch_malloc(unsigned long size)
+1, 2	char *slapi_ch_calloc(unsigned long nelem, unsigned long size)
+2	char *slapi_ch_realloc(char *block, unsigned long size)
+"""
+
+
 def la(names):
     """As libtool calls libraries."""
     return [f"{name}.la" for name in names]
@@ -47,6 +55,7 @@ class Ds389:
     tested = ("2.3.1",)
     preloads = ("libslab-389ds.so", "libslab_malloc.so.0")
     root = ROOT_DN
+    allocators, casts = ALLOCATORS, ()
 
     def __init__(self, steps: Steps, typed):
         self.steps = steps
@@ -67,12 +76,14 @@ class Ds389:
         jobs = f"-j{os.cpu_count()}"
         self.steps.once("crates", 1, self.crates)
         self.steps.once("configure", 12, self.configure)
-        for name, seconds, targets in (
-                ("compile Rust", 95, ["dberrstrs.h", "rust-slapi-private.h", "rust-nsslapd-private.h"]),
-                ("compile server", 125, ["ns-slapd", "libback-ldbm.la"]),
-                ("compile plug-ins", 140, la(PLUGINS))):
-            self.steps.once(name, seconds, lambda targets=targets: self.make(flags, jobs, *targets))
-        self.steps.once("install", 10, lambda: self.install(flags))
+        others = dict(flags, TYPED_WRAPPERS="")
+        for name, seconds, targets, its in (
+                ("compile Rust", 95, ["dberrstrs.h", "rust-slapi-private.h", "rust-nsslapd-private.h"], others),
+                ("compile libslapd", 65, ["libslapd.la"], flags),
+                ("compile server", 60, ["ns-slapd", "libback-ldbm.la"], others),
+                ("compile plug-ins", 140, la(PLUGINS), others)):
+            self.steps.once(name, seconds, lambda targets=targets, its=its: self.make(its, jobs, *targets))
+        self.steps.once("install", 10, lambda: self.install(others))
 
     def make(self, flags, *words):
         """Debian's cargo and rustc know its crates; another toolchain of the user's may not."""

@@ -44,6 +44,10 @@ ALLOCATORS = """\
 """
 
 
+# Copies of strings, whose type a cast names: a place in a file, and what takes it. With tokens alone.
+CASTS = (("libraries/liblber/memory.c", r"\b(bv_val|p) = (ber_memalloc_x\()", r"\1 = (char *)\2"),)
+
+
 class OpenLdap:
     """What ./run server openldap knows of this server."""
 
@@ -53,7 +57,7 @@ class OpenLdap:
     preloads = ("libslab_malloc.so.0",)
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
-    allocators = ALLOCATORS
+    allocators, casts = ALLOCATORS, CASTS
 
     def __init__(self, steps: Steps, typed):
         self.steps = steps

@@ -29,7 +29,7 @@ def options():
     parser.add_argument("server", choices=sorted(SERVERS))
     parser.add_argument("--preload", action="store_true", help="the server is not converted: "
                         "libslab_malloc.so serves it, and libslab-389ds.so, too, a 389")
-    parser.add_argument("--tokens", action="store_true", help="openldap is not converted, but compiled by clang 22, which "
+    parser.add_argument("--tokens", action="store_true", help="the server is not converted, but compiled by clang 22, which "
                         "passes types to libslab_malloc.so (docs/types.md)")
     parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks of the "
                         "conversion: scan, untyped frees, leaks at exit, ldapsearch, dsconf")
@@ -40,8 +40,6 @@ def options():
     parser.add_argument("--operations", type=int, default=30000, help="of the load (default: %(default)s)")
     parser.add_argument("--entries", type=int, default=10000, help="of the directory (default: %(default)s)")
     chosen = parser.parse_args()
-    if chosen.tokens and chosen.server != "openldap":
-        parser.error("--tokens is for openldap alone")
     chosen.preload |= chosen.tokens
     return chosen
 
@@ -77,6 +75,8 @@ class Run:
                 "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
 
     def preloads(self):
+        if self.chosen.tokens:
+            return [os.path.join(ROOT, "build", "lib", "libslab_malloc.so.0")]
         if self.chosen.preload:
             return [os.path.join(ROOT, "build", "lib", name) for name in self.server.preloads]
         return [self.server.steps.path("untyped.so")] if self.chosen.check else []
@@ -182,29 +182,36 @@ def copy_tree(source, target):
 
 
 def token_flags(steps):
-    """For cc: the header with attributes before each source; what passes types on and the archive behind each program."""
+    """For cc: the header with attributes before each source; what passes types on and the archive behind each program. A library
+    that has the allocation functions has the former alone: TYPED_WRAPPERS."""
     library = os.path.join(ROOT, "build", "lib")
     return {"TYPED_CC": "clang-22",
             "TYPED_CFLAGS": f"-fsanitize=alloc-token -fsanitize-alloc-token-extended -include {steps.path('typed', 'tokens.h')}",
-            "TYPED_LIBS": f"{steps.path('typed', 'tokens.a')} {library}/libslab_token.a -ldl"}
+            "TYPED_WRAPPERS": steps.path("typed", "tokens.a"), "TYPED_LIBS": f"{library}/libslab_token.a -ldl"}
 
 
 def pass_tokens(server):
-    """The header and the archive: each allocation function of the server, and its wrapper in a file of its own."""
+    """The header and the archive: each allocation function of the server, and its wrapper in a file of its own; and casts."""
     steps = server.steps
+    for name, place, cast in server.casts:
+        path = os.path.join(server.source, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(place, cast, text))
     os.makedirs(steps.path("typed"), exist_ok=True)
     header, objects = [], []
     for line in server.allocators.splitlines():
         size, declaration = line.split("\t")
-        name, parameters = re.match(r"void \*(\w+)\((.*)\)", declaration).groups()
+        kind, name, parameters = re.match(r"(\w+ \*)(\w+)\((.*)\)", declaration).groups()
         arguments = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
-        header.append(f"{declaration} __attribute__((alloc_size({size})));\n")
+        header.append(f"{declaration} __attribute__((alloc_size({size}), noinline));\n")
         source = steps.path("typed", f"{name}.c")
         with open(source, "w", encoding="utf-8") as file:
             file.write(f"#include <slab/token.h>\n{declaration};\n"
-                       f"SLAB_TOKEN_WRAPPER(void *, {name}, ({parameters}), ({arguments}))\n")
+                       f"SLAB_TOKEN_WRAPPER({kind}, {name}, ({parameters}), ({arguments}))\n")
         objects.append(source[:-1] + "o")
-        steps.run(["clang-22", "-O2", f"-I{ROOT}/include", "-c", source, "-o", objects[-1]], "build.log")
+        steps.run(["clang-22", "-O2", "-fPIC", f"-I{ROOT}/include", "-c", source, "-o", objects[-1]], "build.log")
     with open(steps.path("typed", "tokens.h"), "w", encoding="utf-8") as file:
         file.writelines(header)
     steps.run(["ar", "rcs", steps.path("typed", "tokens.a"), *objects], "build.log")
