@@ -175,10 +175,13 @@ static bool recycle(struct cache_rcu *rcu, unsigned phase)
 	return true;
 }
 
+/* A thread that adds may have linked a slab and not pushed it yet. Others that free objects of that slab
+ * return nevertheless. */
 static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
 {
 	return __atomic_load_n(&rcu->slabs[phase], __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&rcu->leaving[phase], __ATOMIC_RELAXED);
+	       __atomic_load_n(&rcu->leaving[phase], __ATOMIC_RELAXED) ||
+	       GUARD_AGAINST(rcu_users_wait, __atomic_load_n(&rcu->users[phase], __ATOMIC_SEQ_CST));
 }
 
 /* If the collecting phase has anything, flip: it waits from now on, and the other phase, which is

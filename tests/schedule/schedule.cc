@@ -17,9 +17,16 @@ constexpr std::size_t cpus = 2;
 
 thread_local scheduler *mine;
 const schedule_plan *next_plan; /* of run_scheduled() within for_plans() */
-unsigned marks_of_plan;
 const char *guard_off = std::getenv("SLAB_GUARD_OFF");
-bool guard_reached;
+
+/* What a run tells the process that started it. */
+struct told {
+	unsigned marks;
+	std::size_t players;
+	bool guard_reached;
+};
+told *const tells = static_cast<told *>(mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
 void pass_point(int point)
 {
@@ -40,17 +47,17 @@ scheduler::scheduler(std::uint64_t seed, std::size_t players, const schedule_pla
 {
 	static const unsigned odds[] = {2, 3, 8, 30};
 	static const unsigned access_odds[] = {0, 50, 300, 2000};
-	static const unsigned step_odds[] = {0, 0, 0, 100};
+	static const unsigned step_odds[] = {0, 0, 0, 300};
 
 	for (std::size_t i = 0; i < players; i++) {
 		players_.push_back(std::make_unique<player>());
 		sem_init(&players_[i]->turn, 0, 0);
-		players_[i]->cpu = static_cast<int>(i % cpus);
+		players_[i]->cpu = plan ? 0 : static_cast<int>(i % cpus);
 	}
 	odds_ = odds[random(4)];
 	access_odds_ = access_odds[random(4)];
 	step_odds_ = step_odds[random(4)];
-	real_locks_ = random(4) == 0;
+	real_locks_ = plan || random(4) == 0;
 	choose_access();
 }
 
@@ -262,53 +269,24 @@ const char *given_seed()
 	return from_arguments.empty() ? from_environment : from_arguments.c_str();
 }
 
-/* A run that hangs or crashes has no time for SCOPED_TRACE: the seed is written by a signal
- * handler. */
-char seed_line[200];
-const int ends[] = {SIGALRM, SIGSEGV, SIGABRT};
-struct sigaction before[3];
-
-void write_seed(int signal)
-{
-	static_cast<void>(!write(STDERR_FILENO, seed_line, std::strlen(seed_line)));
-	for (unsigned i = 0; i < 3; i++)
-		if (ends[i] == signal)
-			sigaction(signal, &before[i], nullptr);
-	if (signal == SIGALRM)
-		std::abort();
-}
-
-void watch_over(const std::string &which)
-{
-	struct sigaction action = {};
-
-	std::snprintf(seed_line, sizeof(seed_line), "schedule: %s ends here\n", which.c_str());
-	action.sa_handler = write_seed;
-	for (unsigned i = 0; i < 3; i++)
-		sigaction(ends[i], &action, &before[i]);
-	alarm(guard_off ? 10 : child_seconds);
-}
-
-void watch_no_more()
-{
-	alarm(0);
-	for (unsigned i = 0; i < 3; i++)
-		sigaction(ends[i], &before[i], nullptr);
-}
-
-/* One run. A removed guard was found if it fails, and no later one tells more. */
+/* One run, in a process of its own: it begins in the same state as each other one, so it replays
+ * alone. A removed guard was found if it fails. */
 bool runs_well(const std::string &which, const std::function<void()> &test)
 {
-	SCOPED_TRACE(which + " replays this");
-	watch_over(which);
-	schedule_cpus();
-	test();
-	watch_no_more();
-	if (testing::Test::HasFailure() && guard_off) {
-		std::fprintf(stderr, "schedule: %s fails\n", which.c_str());
+	const std::string failure = run_in_child_now([&] {
+		alarm(guard_off ? 10 : child_seconds);
+		schedule_cpus();
+		test();
+		std::fflush(nullptr);
+		return testing::Test::HasFailure();
+	});
+
+	if (failure.empty())
+		return true;
+	ADD_FAILURE() << "schedule: " << which << " fails: " << failure;
+	if (guard_off)
 		_exit(1);
-	}
-	return !testing::Test::HasFailure();
+	return false;
 }
 
 std::string test_name()
@@ -328,6 +306,8 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
 
 	if (wanted)
 		runs = static_cast<unsigned>(std::atoi(wanted));
+	if (guard_off)
+		runs = 1 + runs / 10;
 	if (seed)
 		last = std::strtoull(seed, nullptr, 0) - 1;
 	for (runs = seed ? 1 : runs; runs; runs--) {
@@ -341,27 +321,27 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
 
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test)
 {
+	static std::mt19937 random(1);
 	schedule_plan plan;
-	unsigned tried = 0;
-	std::mt19937 random(1);
 	const std::function<bool()> search = [&] {
-		unsigned first = plan.empty() ? 1 : plan.back().first + 1, last;
 		std::string which = "plan";
 
 		for (const auto &one : plan)
 			which += " " + std::to_string(one.first) + ">" + std::to_string(one.second);
-		tried++;
 		next_plan = &plan;
-		const bool well = runs_well(which, test);
+		const bool well = runs_well(which + " " + test_name(), test);
+		const unsigned first = plan.empty() ? 1 : plan.back().first + 1, last = tells->marks;
+		const auto players = static_cast<unsigned>(tells->players);
+		const unsigned all = (plan.empty() ? 1 : last) * last * players;
+		const unsigned left = preemptions - static_cast<unsigned>(plan.size());
 
 		next_plan = nullptr;
-		last = marks_of_plan;
-		if (!well || plan.size() == preemptions)
+		if (!well || !left)
 			return well;
-		const unsigned step = 1 + (last - first) / most;
-
-		for (unsigned mark = first; mark <= last; mark += 1 + random() % (2 * step - 1))
-			for (std::size_t next = 0; next < 2 && tried < most; next++) {
+		for (unsigned mark = first; mark <= last; mark++)
+			for (std::size_t next = 0; next < players; next++) {
+				if ((left == 1 || plan.empty()) && random() % all >= most)
+					continue;
 				plan.emplace_back(mark, next);
 				if (!search())
 					return false;
@@ -394,6 +374,12 @@ void schedule_entry()
 		step_through_sections();
 }
 
+void schedule_until(const std::function<bool()> &is_true)
+{
+	while (!is_true())
+		mine->wait();
+}
+
 unsigned schedule_random(unsigned n)
 {
 	return mine->random(n);
@@ -404,7 +390,8 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
 	scheduler one(seed, bodies.size(), next_plan);
 	const std::uint64_t trace = one.run(bodies);
 
-	marks_of_plan = one.marks();
+	tells->marks = one.marks();
+	tells->players = bodies.size();
 	return trace;
 }
 
@@ -414,13 +401,13 @@ extern "C" bool cpu_guard_is_off(const char *name)
 {
 	const bool off = guard_off && std::strcmp(name, guard_off) == 0;
 
-	guard_reached |= off;
+	tells->guard_reached |= off;
 	return off;
 }
 
 /* Tells tests/schedule/guards, too, that a guard is never reached. */
 static const bool says_what_is_not_reached =
 	std::atexit([] {
-		if (guard_off && !guard_reached)
+		if (guard_off && !tells->guard_reached)
 			std::fprintf(stderr, "schedule: %s is not reached\n", guard_off);
 	}) == 0;

@@ -24,6 +24,9 @@ void schedule_point();
 void schedule_access();
 void schedule_entry();
 
+/* The running thread goes on when this is true. */
+void schedule_until(const std::function<bool()> &is_true);
+
 /* A number below n from the seed of the run: so bodies decide by chance and replay, too. */
 unsigned schedule_random(unsigned n);
 
@@ -42,14 +45,14 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
 
 /*
  * Call test() with each plan of at most `preemptions` for what run_scheduled() runs in it, until one
- * fails. Without a preemption a thread runs until it waits or ends. Few steps and threads have
- * some thousand plans; of more than `most`, a part is tried.
+ * fails. Without a preemption a thread runs until it waits or ends. Of the plans with one preemption,
+ * and of those with the most, about `most` are tried, by chance.
  */
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test);
 
 /* What the system refuses from now on: the n-th allocation of pages and the next ones; or fences. */
 struct schedule_faults {
 	unsigned pages_from = 0, pages_to = 0; /* counted from 1 */
-	bool fence = false;
+	bool fence = false, visits = false; /* membarrier(2); a thread's change of its CPU */
 };
 void schedule_refuse(const schedule_faults &faults);

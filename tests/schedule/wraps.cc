@@ -65,7 +65,7 @@ long futex(scheduler *one, std::uint32_t *word, long op, std::uint32_t value)
 /* membarrier(2), or the visit of a CPU: sections there end. */
 long fence(scheduler *one, const unsigned long *cpus)
 {
-	if (refused.fence) {
+	if (cpus ? refused.visits : refused.fence) {
 		errno = EPERM;
 		return -1;
 	}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Caches under the scheduler: created and destroyed, switched, emptied, forked beside threads that
+ * use them; and a system that refuses what they need. */
+#include "../support/debugging.h"
+#include "scene.h"
+
+namespace
+{
+
+/* --- what the system refuses -------------------------------------------------------------------- */
+
+class RefusalScheduleTest : public testing::Test
+{
+protected:
+	~RefusalScheduleTest() override { schedule_refuse({}); }
+};
+
+TEST_F(RefusalScheduleTest, NothingIsLostWithoutPages)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		schedule_refuse({});
+		arena all(6);
+
+		all.may_fail = true;
+		schedule_refuse({1 + static_cast<unsigned>(seed % 12), 20, false});
+		run_scheduled(seed, {[&] { all.use(100, 200); }, [&] { all.use(100, 200); },
+				     repeat(3, [&] { cache_flush(all.cache()); })});
+		schedule_refuse({});
+	});
+}
+
+/* Then threads visit CPUs in place of membarrier(2). */
+TEST_F(RefusalScheduleTest, NothingIsLostWithoutMembarrier)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		arena all(6);
+
+		schedule_refuse({0, 0, true, seed % 2 == 0});
+		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); },
+				     repeat(6, [&] { cache_flush(all.cache()); })});
+		schedule_refuse({});
+	});
+}
+
+/* Each object of the reserve serves one allocation that would have failed. */
+TEST_F(RefusalScheduleTest, AReserveServesEachObjectOnce)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		struct slab_cache_args args = {};
+
+		args.reserve = 5;
+		arena all(3, &args);
+		struct slab_cache *cache = all.cache();
+		std::vector<void *> objs;
+
+		all.may_fail = true;
+		all.held_back = 5;
+		const auto act = [&] {
+			for (int i = 0; i < 30; i++)
+				if (void *obj = all.alloc())
+					objs.push_back(obj);
+			for (int i = 0; i < 15 && !objs.empty(); i++) {
+				void *obj = objs.back();
+
+				objs.pop_back();
+				schedule_point();
+				all.free(obj);
+			}
+		};
+
+		schedule_refuse({1, ~0u, false, false});
+		run_scheduled(seed, {act, act, act});
+		schedule_refuse({});
+		for (void *obj : objs)
+			all.free(obj);
+		/* An allocation off the fast path fills it, and clears the gate. */
+		void *obj = all.alloc();
+
+		all.free(obj);
+		EXPECT_EQ(cache->memory.reserve_left, 5u);
+		EXPECT_EQ(cache->gates, 0u);
+	});
+}
+
+/* --- two caches ------------------------------------------------------------------------------------ */
+
+TEST(CacheScheduleTest, CachesAreClosedAtTheSameTime)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		arena one(6), other(6);
+
+		run_scheduled(seed, {[&] { one.use(60); }, [&] { other.use(60); },
+				     repeat(5, [&] { cache_flush(one.cache()); }),
+				     repeat(5, [&] { cache_flush(other.cache()); })});
+	});
+}
+
+/* A thread that looks for memory, or goes through all caches, beside destruction and creation. */
+TEST(CacheScheduleTest, NobodyHasADestroyedCache)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		arena other(4);
+		const auto walk = [] {
+			slab_for_each_cache(
+				[](struct slab_cache *cache, void *) {
+					for (int i = 0; i < 3; i++) {
+						EXPECT_EQ(cache->magic, CACHE_MAGIC);
+						EXPECT_FALSE(cache_is_dying(cache) &&
+							     !cache->pins);
+						schedule_point();
+					}
+					slab_cache_shrink(cache);
+					EXPECT_EQ(cache->magic, CACHE_MAGIC);
+					return 0;
+				},
+				nullptr);
+		};
+		const auto come_and_go = [] {
+			struct slab_cache *cache =
+				slab_cache_create("comes", object_size, nullptr, 0);
+			void *obj = slab_alloc(cache);
+
+			schedule_point();
+			slab_free(cache, obj);
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		};
+		const auto find = [] {
+			if (struct slab_cache *cache = registry_find_pinned("comes")) {
+				schedule_point();
+				EXPECT_EQ(cache->magic, CACHE_MAGIC);
+				schedule_point();
+				EXPECT_EQ(cache->magic, CACHE_MAGIC);
+				cache_unpin(cache);
+			}
+		};
+
+		run_scheduled(seed, {repeat(2, walk), repeat(3, come_and_go), repeat(20, find),
+				     repeat(6, [&] { caches_reap(other.cache()); })});
+	});
+}
+
+/* --- debug flags ---------------------------------------------------------------------------------- */
+
+TEST(CacheScheduleTest, DebugFlagsAreSwitchedBesideUse)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		arena all(4);
+		struct slab_cache *cache = all.cache();
+		const auto change = [&] {
+			EXPECT_EQ(slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS), 0);
+			for (int i = 0; i < 5; i++)
+				schedule_point();
+			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+		};
+
+		run_scheduled(seed, {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
+				     repeat(3, change),
+				     repeat(3, [&] { slab_cache_shrink(cache); })});
+	});
+}
+
+/* A cache with debug flags allocates from debug slabs. */
+TEST(CacheScheduleTest, LegacySlabsServeNoAllocation)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		arena all(4);
+		struct slab_cache *cache = all.cache();
+
+		run_scheduled(seed,
+			      {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
+			       [&] { slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS); }});
+		for (int i = 0; i < 3; i++) {
+			void *obj = all.alloc();
+
+			EXPECT_TRUE(slab_of(obj)->debug) << "of a slab without debug flags";
+			all.free(obj);
+		}
+		EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+	});
+}
+
+/* --- slabs off the lists ----------------------------------------------------------------------------- */
+
+/* Objects that move: who has one holds it by its place, and may say that it must stay. */
+class movers
+{
+public:
+	movers()
+	{
+		args_.ctor = [](void *, void *) { return 0; };
+		args_.isolate = isolate;
+		args_.migrate = migrate;
+		args_.arg = this;
+		all_ = std::make_unique<arena>(2, &args_);
+	}
+
+	~movers()
+	{
+		for (void *obj : places_)
+			if (obj)
+				all_->free(obj);
+	}
+
+	struct slab_cache *cache() const { return all_->cache(); }
+
+	void use(unsigned steps)
+	{
+		for (unsigned i = 0; i < steps; i++) {
+			void *&place = places_[schedule_random(60)];
+
+			if (!place) {
+				void *obj = all_->alloc();
+
+				if (place)
+					all_->free(obj);
+				else
+					place = obj;
+			} else if (place != isolated_) {
+				void *obj = place;
+
+				place = nullptr;
+				schedule_point();
+				all_->free(obj);
+			}
+		}
+	}
+
+private:
+	static int isolate(void *obj, void *arg)
+	{
+		auto *self = static_cast<movers *>(arg);
+		auto &places = self->places_;
+
+		schedule_point();
+		if (std::find(places.begin(), places.end(), obj) == places.end())
+			return 1;
+		self->isolated_ = obj;
+		return 0;
+	}
+
+	static int migrate(void *from, void *to, void *arg)
+	{
+		auto *self = static_cast<movers *>(arg);
+
+		schedule_point();
+		EXPECT_EQ(self->isolated_, from);
+		const auto place = std::find(self->places_.begin(), self->places_.end(), from);
+
+		EXPECT_NE(place, self->places_.end());
+		self->all_->give_up(from);
+		self->all_->adopt(to);
+		*place = to;
+		self->isolated_ = nullptr;
+		return 0;
+	}
+
+	struct slab_cache_args args_ = {};
+	std::array<void *, 60> places_ = {};
+	void *isolated_ = nullptr;
+	std::unique_ptr<arena> all_;
+};
+
+TEST(CacheScheduleTest, ObjectsMoveBesideUse)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		movers all;
+		const auto defrag = [&] {
+			const long moved = slab_cache_defrag(all.cache());
+
+			EXPECT_TRUE(moved >= 0 || moved == -EBUSY);
+		};
+
+		run_scheduled(seed, {[&] { all.use(100); }, [&] { all.use(100); },
+				     repeat(3, defrag), repeat(3, defrag)});
+	});
+}
+
+TEST(CacheScheduleTest, PagesAreReturnedBesideUse)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		arena all(2);
+
+		run_scheduled(seed, {[&] { all.use(100, 60); }, [&] { all.use(100, 60); },
+				     repeat(3, [] { slab_trim(); }),
+				     repeat(3, [&] { slab_cache_shrink(all.cache()); })});
+	});
+}
+
+/* Each object is destroyed once, also by threads that release the same slabs. */
+TEST(CacheScheduleTest, DestructorsRunOnceForEachObject)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		static std::set<void *> made;
+		struct slab_cache_args args = {};
+
+		made.clear();
+		args.ctor = [](void *obj, void *) {
+			EXPECT_TRUE(made.insert(obj).second);
+			return 0;
+		};
+		args.dtor = [](void *obj, void *) {
+			EXPECT_EQ(made.erase(obj), 1u) << "destroyed twice";
+			schedule_point();
+		};
+		{
+			arena all(2, &args);
+			struct slab_cache *cache = all.cache();
+
+			run_scheduled(seed,
+				      {[&] { all.use(80, 40); }, [&] { all.use(80, 40); },
+				       repeat(4, [&] { slab_cache_shrink(cache); }),
+				       repeat(10, [&] { cache_release(cache, 0); })});
+		}
+		EXPECT_TRUE(made.empty());
+	});
+}
+
+/* A pointer into an object is no object, whether its free or a later one finds it. */
+TEST(CacheScheduleTest, APointerIntoAnObjectIsReported)
+{
+	for_seeds(40, [](std::uint64_t seed) {
+		arena all(6);
+
+		all.expected_reports = 1;
+		run_scheduled(seed, {[&] { all.use(40); },
+				     [&] {
+					     void *obj = all.alloc();
+
+					     slab_free(all.cache(), hidden(static_cast<char *>(obj) + 64));
+					     schedule_point();
+					     all.free(obj);
+				     },
+				     repeat(3, [&] { cache_flush(all.cache()); })});
+	});
+}
+
+} /* namespace */
