@@ -2,7 +2,7 @@
 /* Caches under the scheduler: created and destroyed, switched, emptied, forked beside threads that
  * use them; and a system that refuses what they need. */
 #include "../support/debugging.h"
-#include "scene.h"
+#include "movers.h"
 
 namespace
 {
@@ -105,8 +105,7 @@ TEST(CacheScheduleTest, NobodyHasADestroyedCache)
 				[](struct slab_cache *cache, void *) {
 					for (int i = 0; i < 3; i++) {
 						EXPECT_EQ(cache->magic, CACHE_MAGIC);
-						EXPECT_FALSE(cache_is_dying(cache) &&
-							     !cache->pins);
+						EXPECT_FALSE(cache_is_dying(cache) && !cache->pins);
 						schedule_point();
 					}
 					slab_cache_shrink(cache);
@@ -153,9 +152,9 @@ TEST(CacheScheduleTest, DebugFlagsAreSwitchedBesideUse)
 			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
 		};
 
-		run_scheduled(seed, {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
-				     repeat(3, change),
-				     repeat(3, [&] { slab_cache_shrink(cache); })});
+		run_scheduled(seed,
+			      {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
+			       repeat(3, change), repeat(3, [&] { slab_cache_shrink(cache); })});
 	});
 }
 
@@ -166,9 +165,8 @@ TEST(CacheScheduleTest, LegacySlabsServeNoAllocation)
 		arena all(4);
 		struct slab_cache *cache = all.cache();
 
-		run_scheduled(seed,
-			      {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
-			       [&] { slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS); }});
+		run_scheduled(seed, {[&] { all.use(60, 30); }, [&] { all.use(60, 30); },
+				     [&] { slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS); }});
 		for (int i = 0; i < 3; i++) {
 			void *obj = all.alloc();
 
@@ -180,85 +178,6 @@ TEST(CacheScheduleTest, LegacySlabsServeNoAllocation)
 }
 
 /* --- slabs off the lists ----------------------------------------------------------------------------- */
-
-/* Objects that move: who has one holds it by its place, and may say that it must stay. */
-class movers
-{
-public:
-	movers()
-	{
-		args_.ctor = [](void *, void *) { return 0; };
-		args_.isolate = isolate;
-		args_.migrate = migrate;
-		args_.arg = this;
-		all_ = std::make_unique<arena>(2, &args_);
-	}
-
-	~movers()
-	{
-		for (void *obj : places_)
-			if (obj)
-				all_->free(obj);
-	}
-
-	struct slab_cache *cache() const { return all_->cache(); }
-
-	void use(unsigned steps)
-	{
-		for (unsigned i = 0; i < steps; i++) {
-			void *&place = places_[schedule_random(60)];
-
-			if (!place) {
-				void *obj = all_->alloc();
-
-				if (place)
-					all_->free(obj);
-				else
-					place = obj;
-			} else if (place != isolated_) {
-				void *obj = place;
-
-				place = nullptr;
-				schedule_point();
-				all_->free(obj);
-			}
-		}
-	}
-
-private:
-	static int isolate(void *obj, void *arg)
-	{
-		auto *self = static_cast<movers *>(arg);
-		auto &places = self->places_;
-
-		schedule_point();
-		if (std::find(places.begin(), places.end(), obj) == places.end())
-			return 1;
-		self->isolated_ = obj;
-		return 0;
-	}
-
-	static int migrate(void *from, void *to, void *arg)
-	{
-		auto *self = static_cast<movers *>(arg);
-
-		schedule_point();
-		EXPECT_EQ(self->isolated_, from);
-		const auto place = std::find(self->places_.begin(), self->places_.end(), from);
-
-		EXPECT_NE(place, self->places_.end());
-		self->all_->give_up(from);
-		self->all_->adopt(to);
-		*place = to;
-		self->isolated_ = nullptr;
-		return 0;
-	}
-
-	struct slab_cache_args args_ = {};
-	std::array<void *, 60> places_ = {};
-	void *isolated_ = nullptr;
-	std::unique_ptr<arena> all_;
-};
 
 TEST(CacheScheduleTest, ObjectsMoveBesideUse)
 {
@@ -306,10 +225,9 @@ TEST(CacheScheduleTest, DestructorsRunOnceForEachObject)
 			arena all(2, &args);
 			struct slab_cache *cache = all.cache();
 
-			run_scheduled(seed,
-				      {[&] { all.use(80, 40); }, [&] { all.use(80, 40); },
-				       repeat(4, [&] { slab_cache_shrink(cache); }),
-				       repeat(10, [&] { cache_release(cache, 0); })});
+			run_scheduled(seed, {[&] { all.use(80, 40); }, [&] { all.use(80, 40); },
+					     repeat(4, [&] { slab_cache_shrink(cache); }),
+					     repeat(10, [&] { cache_release(cache, 0); })});
 		}
 		EXPECT_TRUE(made.empty());
 	});
@@ -326,7 +244,8 @@ TEST(CacheScheduleTest, APointerIntoAnObjectIsReported)
 				     [&] {
 					     void *obj = all.alloc();
 
-					     slab_free(all.cache(), hidden(static_cast<char *>(obj) + 64));
+					     slab_free(all.cache(),
+						       hidden(static_cast<char *>(obj) + 64));
 					     schedule_point();
 					     all.free(obj);
 				     },

@@ -339,36 +339,4 @@ TEST(CoreScheduleTest, ArraysBecomeLonger)
 	});
 }
 
-/* The child of a fork lacks what other threads had in hand: one batch each, and what is in use. */
-TEST(CoreScheduleTest, AChildFindsItsCacheWhole)
-{
-	if (under_asan || under_tsan)
-		GTEST_SKIP() << "sanitizers do not fork among threads";
-	for_seeds(20, [](std::uint64_t seed) {
-		arena all(8);
-		struct slab_cache *cache = all.cache();
-		std::string failure = "no child";
-		const auto fork_one = [&] {
-			const pid_t child = fork();
-
-			if (child == 0) {
-				alarm(child_seconds);
-				slab_cache_shrink(cache);
-				const std::uint64_t lost = used_in_slabs(cache) - all.in_use();
-
-				_exit(slab_cache_validate(cache) ? 1 : lost > 2 * 9 ? 2 : 0);
-			}
-			failure = child_failure(child);
-		};
-
-		run_scheduled(seed, {[&] { all.use(60); }, [&] { all.use(60); },
-				     [&] {
-					     for (unsigned i = schedule_random(60); i; i--)
-						     schedule_point();
-					     fork_one();
-				     }});
-		EXPECT_EQ(failure, "");
-	});
-}
-
 } /* namespace */

@@ -47,8 +47,7 @@ TEST(PlanScheduleTest, AnArrayIsClosedTwice)
 		arena all(3);
 
 		use_two(all);
-		run_scheduled(1, {[&] { use_two(all); },
-				  repeat(2, [&] { close_and_look(all); })});
+		run_scheduled(1, {[&] { use_two(all); }, repeat(2, [&] { close_and_look(all); })});
 	});
 }
 

@@ -74,6 +74,7 @@ public:
 	{
 		give_up(obj);
 		slab_free(cache_, obj);
+		EXPECT_LE(arrays_objects(cache_), cache_->array_most * cpu_possible());
 	}
 
 	std::size_t in_use() const { return in_use_.size(); }

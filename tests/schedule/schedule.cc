@@ -25,8 +25,8 @@ struct told {
 	std::size_t players;
 	bool guard_reached;
 };
-told *const tells = static_cast<told *>(mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE,
-					     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+told *const tells = static_cast<told *>(
+	mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
 void pass_point(int point)
 {
@@ -330,7 +330,8 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 			which += " " + std::to_string(one.first) + ">" + std::to_string(one.second);
 		next_plan = &plan;
 		const bool well = runs_well(which + " " + test_name(), test);
-		const unsigned first = plan.empty() ? 1 : plan.back().first + 1, last = tells->marks;
+		const unsigned first = plan.empty() ? 1 : plan.back().first + 1,
+			       last = tells->marks;
 		const auto players = static_cast<unsigned>(tells->players);
 		const unsigned all = (plan.empty() ? 1 : last) * last * players;
 		const unsigned left = preemptions - static_cast<unsigned>(plan.size());
@@ -376,13 +377,15 @@ void schedule_entry()
 
 void schedule_until(const std::function<bool()> &is_true)
 {
-	while (!is_true())
+	while (!is_true() && running_under())
 		mine->wait();
 }
 
 unsigned schedule_random(unsigned n)
 {
-	return mine->random(n);
+	static std::mt19937 of_child(1);
+
+	return mine ? mine->random(n) : static_cast<unsigned>(of_child() % n);
 }
 
 std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<void()>> &bodies)
