@@ -32,7 +32,6 @@
 #include "rcu/free_rcu.h"
 #include "core/gate.h"
 #include "core/init.h"
-#include "core/name_table.h"
 #include "core/registry.h"
 #include "core/shard.h"
 #include "report/annotate.h"
@@ -274,7 +273,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 {
 	size_t align = choose_align(size, args->align, flags);
 	size_t stride = (size + align - 1) & ~(align - 1);
-	struct slab_cache *cache = name_table_find(name);
+	struct slab_cache *cache = registry_find(name);
 
 	*ret_new = !cache;
 	flags |= wanted_flags(name, args);
@@ -293,8 +292,6 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		return NULL;
 	}
 	*ret_reason = "out of memory";
-	if (!name_table_reserve())
-		return NULL;
 	cache = cache_new(name, size, align, args, flags);
 	if (cache) {
 		add(cache);

@@ -196,6 +196,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	bool dying; /* atomic: slab_cache_destroy() is destroying it (destroy.c) */
 	unsigned pins; /* number of pins (core/pin.h) */
 	char name[SLAB_MAX_NAME + 1];
+	struct slab_cache *name_next; /* a name with the same hash (registry.c) */
 	unsigned gates; /* reasons to keep allocations off the fast path (gate.h): flush_lock */
 	/* struct count has its own rules; the reserve has a lock of its own. */
 	struct count count;

@@ -9,7 +9,6 @@
 #include "base/compiler.h"
 #include "base/own_work.h"
 #include "base/seqcount.h"
-#include "core/name_table.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -25,6 +24,50 @@ SLAB_EARLY uint64_t registry_changes;
 unsigned registry_count;
 static struct slab_cache *looked_at; /* by registry_look_further(); under registry_lock */
 
+/* --- names ------------------------------------------------------------------------------- */
+
+/* Each name hashes to one of these lists, by name_next. */
+#define NAME_LISTS 512u
+static struct slab_cache *names[NAME_LISTS];
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+/* What leads to the cache of this name, or the end of its list. */
+static struct slab_cache **place_of(const char *name)
+{
+	struct slab_cache **at = &names[hash_of(name) % NAME_LISTS];
+
+	while (*at && strcmp((*at)->name, name) != 0)
+		at = &(*at)->name_next;
+	return at;
+}
+
+static void add_name(struct slab_cache *cache)
+{
+	cache->name_next = NULL;
+	*place_of(cache->name) = cache;
+}
+
+static void remove_name(const struct slab_cache *cache)
+{
+	*place_of(cache->name) = cache->name_next;
+}
+
+struct slab_cache *registry_find(const char *name)
+{
+	return *place_of(name);
+}
+
+/* --- the list ---------------------------------------------------------------------------- */
+
 void registry_add(struct slab_cache *cache)
 {
 	seqcount_write_begin(&registry_changes);
@@ -33,12 +76,12 @@ void registry_add(struct slab_cache *cache)
 	registry_end = &cache->next;
 	__atomic_store_n(&registry_count, registry_count + 1, __ATOMIC_RELAXED);
 	seqcount_write_end(&registry_changes);
-	name_table_add(cache);
+	add_name(cache);
 }
 
 void registry_remove(struct slab_cache *cache)
 {
-	name_table_remove(cache);
+	remove_name(cache);
 	if (GUARD_AGAINST(registry_looked_at, looked_at == cache))
 		looked_at = NULL;
 	seqcount_write_begin(&registry_changes);
@@ -53,14 +96,14 @@ void registry_remove(struct slab_cache *cache)
 
 bool registry_rename(struct slab_cache *cache, const char *name)
 {
-	if (name_table_find(name))
+	if (registry_find(name))
 		return false;
-	name_table_remove(cache);
+	remove_name(cache);
 	seqcount_write_begin(&registry_changes);
 	memset(cache->name, 0, sizeof(cache->name));
 	memcpy(cache->name, name, strlen(name));
 	seqcount_write_end(&registry_changes);
-	name_table_add(cache);
+	add_name(cache);
 	return true;
 }
 
@@ -135,7 +178,7 @@ struct slab_cache *registry_find_pinned(const char *name)
 	struct slab_cache *cache;
 
 	pthread_mutex_lock(&registry_lock);
-	cache = name_table_find(name);
+	cache = registry_find(name);
 	if (!try_pin(cache))
 		cache = NULL;
 	pthread_mutex_unlock(&registry_lock);

@@ -25,13 +25,14 @@ extern struct slab_cache *registry_first;
 extern uint64_t registry_changes;
 extern unsigned registry_count; /* atomic: the number of caches on the list */
 
-/* Append a cache to the list, after name_table_reserve(); remove it. The caller holds
- * registry_lock. */
+/* Append a cache to the list; remove it. The caller holds registry_lock. */
 void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
 /* Give a cache that has this handle another name. false: it is taken. The caller holds
  * registry_lock; readers of the name without it may see a part. */
 bool registry_rename(struct slab_cache *cache, const char *name);
+/* The cache of this name; NULL: there is none. The caller holds registry_lock. */
+struct slab_cache *registry_find(const char *name);
 /* Is this the handle of a cache? The caller holds registry_lock. The handle of a destroyed cache
  * stays readable and has no magic until another cache reuses it (handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);

@@ -5,7 +5,6 @@
  */
 #include "process.h"
 #include "base/seqcount.h"
-#include "core/name_table.h"
 #include "core/registry.h"
 #include "debug/layout.h"
 #include "walk.h"
