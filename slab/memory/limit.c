@@ -144,13 +144,6 @@ static bool shrink_all(void)
 	return any;
 }
 
-/* At the limit of a cache. */
-static bool make_room_in(struct slab_cache *cache, const struct placement *placement,
-			 void **ret_obj)
-{
-	return serve(cache, placement, ret_obj) || flush(cache) || serve(cache, placement, ret_obj);
-}
-
 bool limit_make_room(struct slab_cache *cache, const struct placement *placement, void **ret_obj)
 {
 	bool any;
@@ -159,7 +152,8 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 		*ret_obj = NULL;
 	switch (alloc_failure) {
 	case ALLOC_FAILURE_CACHE:
-		return make_room_in(cache, placement, ret_obj);
+		return serve(cache, placement, ret_obj) || flush(cache) ||
+		       serve(cache, placement, ret_obj);
 	case ALLOC_FAILURE_PROCESS:
 		any = machine_look() || shrink_all();
 		return serve(cache, placement, ret_obj) || any;

@@ -21,8 +21,8 @@ struct placement {
  * limit_make_room: an allocation failed; take back free memory. At the limit of a cache, take what
  * its CPUs and its guard pages hold; otherwise, shrink all caches. The caller holds no lock.
  * ret_obj, if it is not NULL, gets an object of the cache, or NULL: other threads may take what
- * became free before the caller tries again. false: there was nothing to take back, the cause of
- * the failure is not a lack of memory, or another thread holds flush_lock for too long.
+ * became free before the caller tries again. false: there was nothing to take back, or the cause of
+ * the failure is not a lack of memory.
  */
 bool limit_make_room(struct slab_cache *cache, const struct placement *placement, void **ret_obj);
 
@@ -31,8 +31,7 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 #define LIMIT_TRIES 3
 #define LIMIT_TRIES_WITH_ROOM 16
 
-/* Take back all free memory of a cache. The thread waits for flush_lock no longer than an
- * allocation may. Returns the number of slabs that went to the page layer. */
+/* Take back all free memory of a cache. Returns the number of slabs that went to the page layer. */
 unsigned limit_shrink(struct slab_cache *cache);
 /* Call the handler for the soft limit. The caller holds no lock. */
 void limit_tell(size_t limit);

@@ -186,8 +186,8 @@ static bool make_room(struct retry *retry)
 		return false;
 	any = limit_make_room(retry->cache, &retry->placement,
 			      retry->takes_object ? &retry->obj : NULL);
-	/* At the limit of a cache, try again even if there was nothing to take: a thread that held
-	 * flush_lock for too long may have put back the slabs that it worked on. */
+	/* At the limit of a cache, try again even if there was nothing to take: a thread that was
+	 * returning the pages of slabs for too long may have put them back. */
 	if (any ||
 	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
 		retry->made_room++;
