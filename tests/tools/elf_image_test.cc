@@ -6,7 +6,7 @@
 #include "../support/test.h"
 
 extern "C" {
-#include "printable.h"
+#include "fail.h"
 #include "memory_source.h"
 }
 

@@ -2,7 +2,7 @@
 /* The work of a scrape's children, and their output to the parent. */
 #include "scrape_child.h"
 #include "job.h"
-#include "listening.h"
+#include "peer.h"
 #include "memory.h"
 #include "known_types.h"
 

@@ -6,14 +6,13 @@
  * that the user may read are searched. Any user can create a socket in some of them, so the
  * kernel is asked which process listens (peer.h).
  *
- * Processes in containers listen in places of their own, and the kernel knows where (listening.h).
+ * Processes in containers listen in places of their own, and the kernel knows where (peer.h).
  * Processes without a socket are found by searching the memory of every process. If
  * SLAB_RUNTIME_DIR is set, only those count that were started with the same value.
  */
 #include "find.h"
-#include "listening.h"
-#include "memory.h"
 #include "peer.h"
+#include "memory.h"
 
 #include <glob.h>
 
@@ -176,7 +175,7 @@ static bool may_have_caches(const struct choice *choice, pid_t pid)
 	return choice->unseen ? proc_has_program(pid) : memory_uses_libslab(pid);
 }
 
-static void add_other(pid_t pid, void *arg)
+static int add_other(int pid, void *arg)
 {
 	const struct others *others = arg;
 	const struct choice *choice = others->choice;
@@ -186,17 +185,18 @@ static void add_other(pid_t pid, void *arg)
 	bool listens;
 
 	if ((!contained && !searches) || !is_meant(others, pid))
-		return;
+		return 0;
 	listens = contained && !choice->unseen && listening_path(pid, path);
 	if (listens || (searches && may_have_caches(choice, pid)))
 		process = add_process(others->list, pid);
 	if (!process)
-		return;
+		return 0;
 	process->unseen = choice->unseen;
 	if (listens) {
 		memcpy(process->path, path, sizeof(path));
 		use_socket(process);
 	}
+	return 0;
 }
 
 void find_listener(struct process *process, pid_t pid)
@@ -210,7 +210,7 @@ void find_others(struct process_list *list, const struct choice *choice)
 {
 	struct others others = {list, choice};
 
-	proc_each(add_other, &others);
+	proc_each(0, "", add_other, &others);
 }
 
 static int by_pid(const void *a, const void *b)

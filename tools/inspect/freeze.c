@@ -71,28 +71,18 @@ static int seize(struct frozen *frozen, pid_t tid)
 	return 0;
 }
 
+static int seize_if_new(int tid, void *frozen)
+{
+	return find(frozen, tid) ? 0 : seize(frozen, tid);
+}
+
 /* Seize the threads that are new in the list. *ret_new: there were some. */
 static int seize_new(struct frozen *frozen, bool *ret_new)
 {
-	char name[64];
-	struct dirent *entry;
-	DIR *list;
-	int error = 0;
+	const size_t before = frozen->threads;
+	const int error = proc_each(frozen->pid, "task", seize_if_new, frozen);
 
-	*ret_new = false;
-	snprintf(name, sizeof(name), "/proc/%d/task", frozen->pid);
-	list = opendir(name);
-	if (!list)
-		return -errno;
-	while (!error && (entry = readdir(list))) {
-		const pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		const size_t before = frozen->threads;
-
-		if (tid > 0 && !find(frozen, tid))
-			error = seize(frozen, tid);
-		*ret_new |= frozen->threads > before;
-	}
-	closedir(list);
+	*ret_new = frozen->threads > before;
 	return error;
 }
 

@@ -23,34 +23,47 @@ static int add(struct kernel_words *words, uint64_t word)
 	return 0;
 }
 
-/* Add the number in each line of a file of /proc that has the format. `flag`: the file is missing. */
-static int add_lines(struct kernel_words *words, const char *path, const char *format,
+struct lines {
+	struct kernel_words *words;
+	const char *format;
+};
+
+static int add_line(char *line, void *arg)
+{
+	const struct lines *lines = arg;
+	uint64_t word;
+
+	return sscanf(line, lines->format, &word) == 1 ? add(lines->words, word) : 0;
+}
+
+/* Add the number in each line of a file of /proc/PID that has the format. `flag`: the file is missing. */
+static int add_lines(struct kernel_words *words, pid_t pid, const char *name, const char *format,
 		     unsigned flag)
 {
-	FILE *file = fopen(path, "re");
-	char line[256];
-	uint64_t word;
-	int error = 0;
+	struct lines lines = {words, format};
+	const int error = proc_lines(pid, name, add_line, &lines);
 
-	if (!file)
+	if (error && error != -ENOMEM)
 		words->hidden |= flag;
-	while (file && !error && fgets(line, sizeof(line), file))
-		if (sscanf(line, format, &word) == 1)
-			error = add(words, word);
-	if (file)
-		fclose(file);
-	return error;
+	return error == -ENOMEM ? error : 0;
 }
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-static int see_descriptor(struct kernel_words *words, pid_t pid, const char *name)
+struct descriptors {
+	struct kernel_words *words;
+	pid_t pid;
+};
+
+static int see_descriptor(int number, void *arg)
 {
+	const struct descriptors *descriptors = arg;
+	struct kernel_words *words = descriptors->words;
 	char link[32], target[PATH_MAX];
 	int *grown;
 
-	snprintf(link, sizeof(link), "fd/%.16s", name);
-	proc_link(pid, link, target);
+	snprintf(link, sizeof(link), "fd/%d", number);
+	proc_link(descriptors->pid, link, target);
 	if (strcmp(target, "anon_inode:[io_uring]") == 0)
 		words->hidden |= MEMORY_HIDDEN_IO_URING;
 	if (strcmp(target, "anon_inode:[eventpoll]") != 0)
@@ -59,36 +72,28 @@ static int see_descriptor(struct kernel_words *words, pid_t pid, const char *nam
 	if (!grown)
 		return -ENOMEM;
 	words->epoll = grown;
-	words->epoll[words->epolls++] = (int)strtol(name, NULL, 10);
+	words->epoll[words->epolls++] = number;
 	return 0;
 }
 
 int kernel_words_find(struct kernel_words *words, pid_t pid)
 {
-	const struct dirent *entry;
-	char path[64];
-	DIR *list;
-	int error = 0;
+	struct descriptors descriptors = {words, pid};
+	const int error = proc_each(pid, "fd", see_descriptor, &descriptors);
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	list = opendir(path);
-	if (!list)
+	if (error && error != -ENOMEM)
 		words->hidden |= MEMORY_HIDDEN_EPOLL | MEMORY_HIDDEN_IO_URING;
-	while (list && !error && (entry = readdir(list)))
-		error = see_descriptor(words, pid, entry->d_name);
-	if (list)
-		closedir(list);
-	return error;
+	return error == -ENOMEM ? error : 0;
 }
 
 static int see_epolls(struct kernel_words *words, pid_t pid)
 {
-	char path[64];
+	char name[32];
 	int error = 0;
 
 	for (size_t i = 0; i < words->epolls && !error; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, words->epoll[i]);
-		error = add_lines(words, path, "tfd: %*d events: %*x data: %" SCNx64,
+		snprintf(name, sizeof(name), "fdinfo/%d", words->epoll[i]);
+		error = add_lines(words, pid, name, "tfd: %*d events: %*x data: %" SCNx64,
 				  MEMORY_HIDDEN_EPOLL);
 	}
 	return error;
@@ -98,10 +103,7 @@ static int see_epolls(struct kernel_words *words, pid_t pid)
 
 static int see_timers(struct kernel_words *words, pid_t pid)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/timers", pid);
-	return add_lines(words, path, "signal: %*d/%" SCNx64, MEMORY_HIDDEN_TIMERS);
+	return add_lines(words, pid, "timers", "signal: %*d/%" SCNx64, MEMORY_HIDDEN_TIMERS);
 }
 
 static int add_signal(struct kernel_words *words, const siginfo_t *info)

@@ -10,7 +10,7 @@
  */
 #include "memory_source.h"
 #include "array.h"
-#include "printable.h"
+#include "fail.h"
 
 #define NEAR_BYTES ((size_t)4096)
 #define SPAN_BYTES ((size_t)256 << 10)

@@ -10,7 +10,6 @@
 #include "core_file.h"
 #include "fail.h"
 #include "memory_source.h"
-#include "printable.h"
 
 /* A mapped file, to read bytes that the core file lacks. */
 struct mapped_file {

@@ -68,6 +68,7 @@ static const struct memory_source process_source = {
 
 /* The files of a process as they are read from /proc/PID/maps. */
 struct files {
+	struct memory *memory;
 	pid_t pid;
 	char root[32];       /* where they are for this process */
 	char exe[PATH_MAX];  /* the program */
@@ -101,42 +102,30 @@ static void find_path(struct files *files, const struct mapping *mapping, const 
 }
 
 /* Add a line of maps, if a file is mapped there. */
-static bool add_line(struct memory *memory, struct files *files, char *line)
+static int add_line(char *line, void *arg)
 {
 	struct mapping mapping = {.bias_state = BIAS_UNKNOWN};
+	struct files *files = arg;
 	int path = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*u %n", &mapping.start,
 		   &mapping.end, &mapping.offset, &path) != 3 ||
 	    line[path] != '/')
-		return true;
+		return 0;
 	if (strcmp(files->name, line + path) != 0)
 		find_path(files, &mapping, line + path);
-	return memory_add_mapping(memory, &mapping, files->path);
+	return memory_add_mapping(files->memory, &mapping, files->path) ? 0 : -ENOMEM;
 }
 
 /* Read /proc/PID/maps. Returns 0 or -errno; -EACCES: not allowed. */
 static int read_maps(struct memory *memory)
 {
-	struct files files = {.pid = memory->pid};
-	char name[64], *line = NULL;
-	size_t room = 0;
-	FILE *file;
-	int error = 0;
+	struct files files = {.pid = memory->pid, .memory = memory};
 
 	if (proc_differs(memory->pid, "ns/mnt"))
 		snprintf(files.root, sizeof(files.root), "/proc/%d/root", memory->pid);
 	proc_link(memory->pid, "exe", files.exe);
-	snprintf(name, sizeof(name), "/proc/%d/maps", memory->thread);
-	file = fopen(name, "re");
-	if (!file)
-		return -errno;
-	while (!error && getline(&line, &room, file) > 0)
-		error = add_line(memory, &files, line) ? 0 : -ENOMEM;
-	free(line);
-	fclose(file);
-	return error;
+	return proc_lines(memory->thread, "maps", add_line, &files);
 }
 
 /* Read one byte of the memory: it may be protected although the maps are readable. */

@@ -4,7 +4,7 @@
  * valid UTF-8 even if they are not in the answer.
  */
 #include "openmetrics.h"
-#include "printable.h"
+#include "fail.h"
 
 /* --- names ------------------------------------------------------------------- */
 

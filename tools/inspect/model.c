@@ -2,7 +2,6 @@
 /* Reads a JSON answer into the structures of model.h. */
 #include "model.h"
 #include "fail.h"
-#include "printable.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connecting to a control socket, and finding out which process listens on it (peer.h). */
 #include "peer.h"
+#include "fail.h"
 #include "proc.h"
 
 #include <linux/openat2.h>
@@ -123,4 +124,61 @@ int peer_open(const char *path, pid_t pid, int seconds)
 	close(fd);
 	errno = EPERM;
 	return -1;
+}
+
+/* --- where a process listens -------------------------------------------------------------- */
+
+/*
+ * /proc/PID/net/unix has the names of sockets, and /proc/PID/fd says which of them the process holds. So
+ * neither its files nor its settings are looked at, which a container controls, and no place is guessed.
+ */
+
+#define FLAG_LISTENS 0x10000u /* __SO_ACCEPTCON */
+
+struct listening {
+	pid_t pid;
+	char end[64]; /* of the socket's name */
+	char target[64]; /* of the descriptor's link */
+	char *path;
+};
+
+static int is_target(int number, void *arg)
+{
+	const struct listening *listening = arg;
+	char link[32], target[PATH_MAX];
+
+	snprintf(link, sizeof(link), "fd/%d", number);
+	return proc_link(listening->pid, link, target) && strcmp(target, listening->target) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static int is_listening(char *line, void *arg)
+{
+	struct listening *listening = arg;
+	uint64_t inode;
+	unsigned flags;
+	int at = 0;
+
+	if (sscanf(line, "%*s %*x %*x %x %*x %*x %" SCNu64 " %n", &flags, &inode, &at) != 2 ||
+	    !at || !(flags & FLAG_LISTENS) || line[at] != '/' ||
+	    !ends_with(line + at, listening->end) || !is_printable(line + at))
+		return 0;
+	snprintf(listening->target, sizeof(listening->target), "socket:[%" PRIu64 "]", inode);
+	return proc_each(listening->pid, "fd", is_target, listening) > 0 &&
+	       snprintf(listening->path, PATH_MAX, "/proc/%d/root%s", listening->pid, line + at) <
+		       PATH_MAX;
+}
+
+bool listening_path(pid_t pid, char path[PATH_MAX])
+{
+	struct listening listening = {.pid = pid, .path = path};
+
+	snprintf(listening.end, sizeof(listening.end), "/slab/%d.sock", proc_inner_pid(pid));
+	return proc_lines(pid, "net/unix", is_listening, &listening) > 0;
 }

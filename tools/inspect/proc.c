@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading the files of /proc/PID (proc.h). */
 #include "proc.h"
-#include "printable.h"
+#include "fail.h"
 
 #define STAT_TEXT 512
 
@@ -11,6 +11,47 @@ static FILE *open_proc(pid_t pid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	return fopen(path, "re");
+}
+
+int proc_lines(pid_t pid, const char *name, int (*fn)(char *line, void *arg), void *arg)
+{
+	FILE *file = open_proc(pid, name);
+	char *line = NULL;
+	size_t room = 0;
+	int result = 0;
+
+	if (!file)
+		return -errno;
+	while (!result && getline(&line, &room, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		result = fn(line, arg);
+	}
+	free(line);
+	fclose(file);
+	return result;
+}
+
+int proc_each(pid_t pid, const char *folder, int (*fn)(int number, void *arg), void *arg)
+{
+	const struct dirent *entry;
+	char path[64] = "/proc";
+	int result = 0;
+	DIR *list;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, folder);
+	list = opendir(path);
+	if (!list)
+		return -errno;
+	while (!result && (entry = readdir(list))) {
+		char *end;
+		const long number = strtol(entry->d_name, &end, 10);
+
+		if (!*end && number >= 0 && number <= INT_MAX)
+			result = fn((int)number, arg);
+	}
+	closedir(list);
+	return result;
 }
 
 void proc_line(pid_t pid, const char *name, char *text, size_t size)
@@ -69,25 +110,20 @@ bool proc_thread_has_ended(pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
+static int number_if_alive(int tid, void *unused)
+{
+	(void)unused;
+	return proc_thread_has_ended(tid) ? 0 : tid;
+}
+
 /* The first thread of a program may end before the others. */
 pid_t proc_thread(pid_t pid)
 {
-	const struct dirent *entry;
-	char path[64];
-	pid_t tid = proc_thread_has_ended(pid) ? 0 : pid;
-	DIR *threads = NULL;
+	int tid = number_if_alive(pid, NULL);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	if (!tid)
-		threads = opendir(path);
-	while (threads && !tid && (entry = readdir(threads))) {
-		const pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		tid = other > 0 && !proc_thread_has_ended(other) ? other : 0;
-	}
-	if (threads)
-		closedir(threads);
-	return tid;
+		tid = proc_each(pid, "task", number_if_alive, NULL);
+	return tid > 0 ? tid : 0;
 }
 
 bool proc_is_gone(pid_t pid)
@@ -219,19 +255,4 @@ bool proc_has_variable(pid_t pid, const char *name, const char *value)
 	if (file)
 		fclose(file);
 	return found;
-}
-
-void proc_each(void (*fn)(pid_t pid, void *arg), void *arg)
-{
-	DIR *listing = opendir("/proc");
-	const struct dirent *entry;
-
-	while (listing && (entry = readdir(listing))) {
-		long pid = strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && pid <= INT_MAX)
-			fn((pid_t)pid, arg);
-	}
-	if (listing)
-		closedir(listing);
 }

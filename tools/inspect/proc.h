@@ -63,5 +63,8 @@ bool proc_has_program(pid_t pid);
 /* proc_has_variable: does its initial environment contain NAME=VALUE? */
 bool proc_has_variable(pid_t pid, const char *name, const char *value);
 
-/* proc_each: call fn for every process. */
-void proc_each(void (*fn)(pid_t pid, void *arg), void *arg);
+/* proc_each: call fn for each number in a folder of /proc/PID, "task" or "fd"; of pid 0 and "": for each
+ * process. proc_lines: call fn for each line of a file, without its end. Both end when fn returns
+ * something but 0, and return that; -errno: the folder or file cannot be read. */
+int proc_each(pid_t pid, const char *folder, int (*fn)(int number, void *arg), void *arg);
+int proc_lines(pid_t pid, const char *name, int (*fn)(char *line, void *arg), void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that only read, answered from memory by libslab_inspect. */
 #include "memory.h"
-#include "printable.h"
+#include "fail.h"
 #include "proc.h"
 #include "query.h"
 

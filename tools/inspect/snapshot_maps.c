@@ -2,6 +2,7 @@
 /* Choosing the mappings of a process that hold what it has written. */
 #include "snapshot_maps.h"
 #include "array.h"
+#include "proc.h"
 
 static bool begins(const char *text, const char *with)
 {
@@ -46,46 +47,32 @@ static bool add(struct snapshot_maps *maps, const struct snapshot_range *range)
 	return true;
 }
 
-/* Add a line of maps. *guard_end: where the last inaccessible mapping ended. */
-static bool add_line(struct snapshot_maps *maps, char *line, uint64_t *guard_end)
+static int add_line(char *line, void *arg)
 {
+	struct snapshot_maps *maps = arg;
 	struct snapshot_range range = {.start = 0};
 	char modes[5];
 	int path = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*u %n", &range.start, &range.end,
 		   modes, &path) != 3 ||
 	    !path)
-		return true;
+		return 0;
 	if (memcmp(modes, "---", 3) == 0)
-		*guard_end = range.end;
+		maps->guard_end = range.end;
 	if (!is_wanted(modes, line + path))
-		return true;
+		return 0;
 	range.has_file = line[path] == '/';
 	range.is_stack = begins(line + path, "[stack") ||
-			 (!line[path] && modes[3] == 'p' && *guard_end == range.start);
-	return add(maps, &range);
+			 (!line[path] && modes[3] == 'p' && maps->guard_end == range.start);
+	return add(maps, &range) ? 0 : -ENOMEM;
 }
 
 int snapshot_maps_read(struct snapshot_maps *maps, pid_t pid)
 {
-	char name[64], *line = NULL;
-	uint64_t guard_end = 0;
-	size_t room = 0;
-	FILE *file;
-	int error = 0;
-
 	maps->count = 0;
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	file = fopen(name, "re");
-	if (!file)
-		return -errno;
-	while (!error && getline(&line, &room, file) > 0)
-		error = add_line(maps, line, &guard_end) ? 0 : -ENOMEM;
-	free(line);
-	fclose(file);
-	return error;
+	maps->guard_end = 0;
+	return proc_lines(pid, "maps", add_line, maps);
 }
 
 void snapshot_maps_free(struct snapshot_maps *maps)

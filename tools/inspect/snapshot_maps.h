@@ -13,6 +13,7 @@ struct snapshot_range {
 struct snapshot_maps {
 	struct snapshot_range *range; /* ordered by address */
 	size_t count, room;
+	uint64_t guard_end; /* of the last inaccessible mapping, while maps are read */
 };
 
 /* snapshot_maps_read: read the ranges anew. Returns 0 or -errno. */

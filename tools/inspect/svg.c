@@ -3,7 +3,6 @@
 #include "svg.h"
 #include "fail.h"
 #include "output.h"
-#include "printable.h"
 
 #include <stdarg.h>
 

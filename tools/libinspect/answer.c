@@ -12,7 +12,7 @@
 
 #include "answer.h"
 #include "core/shard.h"
-#include "held.h"
+#include "objects.h"
 #include "pages/os.h"
 #include "control/reply.h"
 

@@ -43,7 +43,7 @@ struct inspection {
 	unsigned areas, cpus, shards; /* shards: of each node */
 	bool pairs;              /* entries of arrays have two words (cpu_cache/arrays.h) */
 	struct inspect_cache *caches; /* in order of creation */
-	uint32_t *index;         /* INDEX_FACTOR * capacity entries: see cache_index.c */
+	uint32_t *index;         /* INDEX_FACTOR * capacity entries: see process.c */
 	size_t count, capacity;
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the last slab's cache */
@@ -82,13 +82,8 @@ void inspect_close(struct inspection *in);
 /* inspect_find: the loaded cache with this name, or NULL. */
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name);
 
-/* --- finding a loaded cache (cache_index.c) ---------------------------------------------- */
+/* --- finding a loaded cache ---------------------------------------------------------------- */
 
-#define INDEX_FACTOR 2u /* entries per cache; their total is a power of two */
-
-/* inspect_index: build the index of the loaded caches. `renewed`: a cache may have been destroyed
- * and created again during the load, and be there twice; the older one is dropped. */
-void inspect_index(struct inspection *in, bool renewed);
 /* inspect_number_at: the number of the cache at this address; in->count: none. */
 size_t inspect_number_at(const struct inspection *in, uint64_t address);
 /* inspect_each_slab: call fn for each slab of the loaded caches. */

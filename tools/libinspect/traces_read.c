@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites: records and tracks are copied slab by slab, and no thread is stopped. */
+#include "debug/call_sites.h"
+#include "pages/os.h"
+#include "process.h"
+#include "report/depot.h"
+#include "report/profile.h"
+
 #include <errno.h>
 #include <slab/debug.h>
-
-#include "debug/call_sites.h"
-#include "process.h"
-#include "pages/os.h"
-#include "report/depot.h"
 
 struct scan {
 	struct call_sites sites;
@@ -122,4 +123,43 @@ long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since
 		os_unmap(scan.records, scan.room);
 	call_sites_end(&scan.sites);
 	return result;
+}
+
+/* --- the heap profile --------------------------------------------------------------------- */
+
+/* Reading the sites of the heap profile. Sites are only added, so a number of them that was read
+ * stays valid; those that were added since are left out. */
+
+#define SITES_AT_ONCE 4u
+
+static int read_sites(const struct inspection *in, uint64_t address, uint32_t count,
+		      void (*fn)(const struct profile_site *site, void *arg), void *arg)
+{
+	struct profile_site site[SITES_AT_ONCE];
+	int error = 0;
+
+	/* Site 0 is not used. */
+	for (uint32_t first = 1; first <= count && !error; first += SITES_AT_ONCE) {
+		uint32_t n = count - first + 1;
+
+		n = n < SITES_AT_ONCE ? n : SITES_AT_ONCE;
+		error = inspect_read(in, address + first * sizeof(site[0]), n * sizeof(site[0]),
+				     site);
+		for (uint32_t i = 0; i < n && !error; i++)
+			if (site[i].period && site[i].allocated)
+				fn(&site[i], arg);
+	}
+	return error;
+}
+
+int inspect_profile(struct inspection *in, struct profile *seen,
+		    void (*fn)(const struct profile_site *site, void *arg), void *arg)
+{
+	const int error = inspect_read(in, (uintptr_t)in->root.profile, sizeof(*seen), seen);
+
+	if (error || !seen->sites)
+		return error;
+	return read_sites(in, (uintptr_t)seen->sites,
+			  seen->count < PROFILE_SITES_MAX ? seen->count : PROFILE_SITES_MAX - 1, fn,
+			  arg);
 }

@@ -10,7 +10,6 @@
 #include "objects.h"
 #include "regions.h"
 #include "verify.h"
-#include "verify_lists.h"
 #include "pages/os.h"
 
 #define SLAB_BYTES_MAX (UINT64_C(1) << SLAB_SHIFT_MAX)

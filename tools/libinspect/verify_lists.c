@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "core/shard.h"
-#include "verify_lists.h"
+#include "verify.h"
 #include "walk.h"
 
 struct check {

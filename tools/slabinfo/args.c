@@ -6,7 +6,7 @@
  * where it means nothing, as in the kernel's tool.
  */
 #include "options.h"
-#include "target.h"
+#include "views.h"
 
 static bool set_view(struct options *options, enum view view)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps and labels of the axes of plots: numbers, bytes, and local times. */
-#include "axis.h"
+#include "plot.h"
 
 #include <math.h>
 

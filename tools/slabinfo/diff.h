@@ -2,11 +2,11 @@
 /* Differences between two files that --json wrote. */
 #pragma once
 
-#include "args.h"
+#include "options.h"
 #include "model.h"
 
 /* One of the two files. */
-struct snapshot {
+struct diff_file {
 	const char *file; /* its name in messages */
 	struct model model;
 	uint64_t pid;
@@ -27,7 +27,7 @@ struct growth {
 };
 
 struct diff {
-	struct snapshot before, after;
+	struct diff_file before, after;
 	struct change *changes;
 	size_t count;
 	size_t caches; /* in both files, including unchanged ones */
@@ -35,11 +35,11 @@ struct diff {
 };
 
 /*
- * snapshot_read: read a file that --json wrote; "-" is standard input. False after an error
- * message by fail(); the caller frees the snapshot in any case.
+ * diff_read: read a file that --json wrote; "-" is standard input. False after an error
+ * message by fail(); the caller frees it in any case.
  */
-bool snapshot_read(struct snapshot *snapshot, const char *path);
-void snapshot_free(struct snapshot *snapshot);
+bool diff_read(struct diff_file *snapshot, const char *path);
+void diff_file_free(struct diff_file *snapshot);
 
 /* diff_is_one_process: whether both files are of the same process. */
 bool diff_is_one_process(const struct diff *diff);
@@ -50,8 +50,7 @@ int64_t growth_of(const struct growth *growth);
 struct growth change_objects(const struct change *change);
 struct growth change_bytes(const struct change *change);
 
-/* change_is_same: nothing changed. change_name: "new", "gone", "changed" or "same". */
-bool change_is_same(const struct change *change);
+/* change_name: "new", "gone", "changed" or "same". */
 const char *change_name(const struct change *change);
 
 /* The changes for people, and for programs. */

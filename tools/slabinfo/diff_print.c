@@ -68,7 +68,7 @@ static void print_changes(const struct options *options, const struct diff *diff
 }
 
 /* How long after `before` the other was taken, or before it. */
-static void print_distance(const struct snapshot *before, const struct snapshot *after)
+static void print_distance(const struct diff_file *before, const struct diff_file *after)
 {
 	bool exact = before->now && after->now;
 	uint64_t from = exact ? before->now : before->uptime * 1000;
@@ -80,7 +80,7 @@ static void print_distance(const struct snapshot *before, const struct snapshot 
 	       to >= from ? "later" : "earlier", before->file);
 }
 
-static void print_processes(const struct snapshot *before, const struct snapshot *after)
+static void print_processes(const struct diff_file *before, const struct diff_file *after)
 {
 	char age[AGE_TEXT];
 
@@ -104,7 +104,7 @@ void diff_print(const struct options *options, const struct diff *diff)
 /* JSON */
 
 static void add_snapshot(struct json_object *document, const char *key,
-			 const struct snapshot *snapshot)
+			 const struct diff_file *snapshot)
 {
 	struct json_object *json = json_object_new_object();
 

@@ -82,7 +82,7 @@ static struct json_object *read_document(FILE *file, const char *path)
 	return NULL;
 }
 
-bool snapshot_read(struct snapshot *snapshot, const char *path)
+bool diff_read(struct diff_file *snapshot, const char *path)
 {
 	const bool is_stdin = strcmp(path, "-") == 0;
 	FILE *file = is_stdin ? stdin : fopen(path, "re");
@@ -106,7 +106,7 @@ bool snapshot_read(struct snapshot *snapshot, const char *path)
 	return true;
 }
 
-void snapshot_free(struct snapshot *snapshot)
+void diff_file_free(struct diff_file *snapshot)
 {
 	model_free(&snapshot->model);
 }

@@ -7,7 +7,6 @@
  */
 #include "heap.h"
 #include "model.h"
-#include "printable.h"
 #include "symbolizer.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "args.h"
+#include "options.h"
 #include "attach.h"
 #include "memory.h"
 

@@ -5,6 +5,7 @@
  * -X add up themselves becomes members of their own.
  */
 #include "memory.h"
+#include "openmetrics.h"
 #include "select.h"
 #include "views.h"
 
@@ -111,4 +112,16 @@ int view_processes_json(const struct choice *choice)
 		status = attach_list(choice); /* which says why */
 	attach_free(&list);
 	return status;
+}
+
+/* --openmetrics: the caches that were requested, each by its name. */
+void view_openmetrics(const struct process *process, const struct model *model)
+{
+	struct metrics metrics;
+
+	if (!metrics_take(&metrics, process, model, 0))
+		return;
+	openmetrics_write(stdout, EXPOSITION_OPENMETRICS, &metrics, 1);
+	openmetrics_end(stdout, EXPOSITION_OPENMETRICS);
+	metrics_free(&metrics);
 }

@@ -8,9 +8,7 @@
  * Of samples that fall on the same pixel the lowest and the highest are drawn, so that
  * a week is not larger than a minute and no peak is lost.
  */
-#include "axis.h"
-#include "recording.h"
-#include "series.h"
+#include "plot.h"
 #include "sites.h"
 #include "svg.h"
 #include "views.h"

@@ -10,7 +10,6 @@
 #include "array.h"
 #include "fail.h"
 #include "model.h"
-#include "reach_roots.h"
 
 /* The marks of an object. */
 #define ALLOCATED 1u

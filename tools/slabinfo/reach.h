@@ -83,3 +83,14 @@ static inline uint32_t *reach_entry(const struct reach *reach, uint64_t address)
 	}
 	return &reach->unit[i];
 }
+
+struct root_visitor {
+	void (*words)(const uint64_t *words, size_t count, void *arg); /* registers */
+	void (*range)(uint64_t start, uint64_t end, void *arg);
+	void *arg;
+};
+
+/* roots_visit: call the visitor for all roots; `regions` is the answer to "regions". false after an
+ * error message. */
+bool roots_visit(struct memory *memory, struct json_object *regions,
+		 const struct root_visitor *visitor);

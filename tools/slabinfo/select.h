@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "args.h"
+#include "options.h"
 #include "model.h"
 
 #include <slab/slab.h>

@@ -5,7 +5,7 @@
  */
 #include "sites.h"
 #include "array.h"
-#include "printable.h"
+#include "fail.h"
 #include "select.h"
 
 static bool add_site(struct site_list *list, const struct cache *cache, struct json_object *json)

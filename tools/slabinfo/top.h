@@ -2,12 +2,11 @@
 /*
  * --top: a live screen. A "look" is one query of the process.
  *
- *   top_source.c   queries the process: statistics, counting, the slabs of a cache
+ *   top.c          the start; queries the process: statistics, counting, the slabs of a cache
  *   top_rows.c     makes rows with rates from two looks: selects and sorts them
  *   top_columns.c  the table's columns
  *   top_draw.c     pages of the screen, drawn on a picture: table, help
- *   top_detail.c   the page of one cache
- *   top_map.c      its slabs as a map
+ *   top_detail.c   the page of one cache, with its slabs as a map
  *   top_keys.c     the effect of keys on the state
  *   top_screen.c   the terminal
  *   top_plain.c    blocks of text, where there is no terminal
@@ -16,9 +15,11 @@
  */
 #pragma once
 
-#include "args.h"
+#include "options.h"
 #include "model.h"
 #include "occupancy.h"
+#include "top_picture.h"
+#include "views.h"
 
 #include <slab/slab.h>
 
@@ -64,7 +65,7 @@ struct look {
 	struct model model; /* its document is NULL without an answer */
 	double at;          /* seconds of the monotonic clock */
 	time_t wall;
-	double took; /* seconds of work; see top_source.c */
+	double took; /* seconds of work; see top.c */
 };
 
 enum page {
@@ -90,7 +91,7 @@ struct top_source {
 struct top {
 	struct options options; /* a copy: keys change it */
 	struct top_source source;
-	struct look now, before; /* before: an earlier one, see top_source.c */
+	struct look now, before; /* before: an earlier one, see top.c */
 	struct occupancy slabs; /* of the cache on the detail page */
 	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
 	double interval; /* requested seconds */
@@ -121,11 +122,7 @@ struct top {
 	char input[TOP_INPUT];
 };
 
-/* top_source.c */
-
-/* top_source_open: prepare; nothing is queried yet. */
-void top_source_open(struct top *top, struct process *process);
-void top_source_close(struct top *top);
+/* top.c */
 
 /*
  * top_look: query the process, put the answer into top->now, and make the rows. Without an answer nothing changes, and top->trouble has the reason.
@@ -194,3 +191,41 @@ enum top_action top_press(struct top *top, int key);
 /* top_screen: true and *ret_status; false: it cannot draw on the terminal. */
 bool top_screen(struct top *top, int *ret_status);
 int top_plain(struct top *top);
+
+/* top_columns.c */
+
+/* The column's name in messages: "space". */
+const char *top_column_word(enum column column);
+
+/* top_compare: the order of two rows. */
+int top_compare(const struct top *top, const struct top_row *a, const struct top_row *b);
+
+/* Which columns fit, and where. */
+struct top_layout {
+	int width[COLUMN_COUNT]; /* 0: not shown */
+};
+
+/* top_layout: the columns that fit `columns` places; 0: all columns but bars. */
+void top_layout(const struct top *top, int columns, struct top_layout *layout);
+int top_layout_width(const struct top_layout *layout);
+void top_draw_titles(const struct top *top, const struct top_layout *layout,
+		     struct picture *picture, int row);
+void top_draw_row(const struct top *top, const struct top_layout *layout,
+		  const struct top_row *from, struct picture *picture, int row);
+
+/* Numbers on the pages: counts of up to five digits unchanged; rates, "-" for unknown ones. */
+#define NUMBER_TEXT SIZE_TEXT
+const char *top_count_text(char text[NUMBER_TEXT], uint64_t count);
+const char *top_rate_text(char text[NUMBER_TEXT], double rate);
+
+/* top_draw.c, top_detail.c */
+
+/* The smallest usable screen. */
+#define TOP_COLUMNS_MIN 40
+#define TOP_ROWS_MIN 8
+
+/* top_draw: the whole screen. */
+void top_draw(struct top *top, struct picture *picture);
+
+/* top_draw_detail: the chosen cache, on rows `row` … `row` + rows - 1. */
+void top_draw_detail(struct top *top, struct picture *picture, int row, int rows);

@@ -4,7 +4,7 @@
  * leaves out. The column that orders the rows is always visible, and so are those with
  * errors and debug flags.
  */
-#include "top_draw.h"
+#include "top.h"
 
 #include "select.h"
 #include "views.h"

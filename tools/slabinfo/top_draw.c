@@ -3,7 +3,7 @@
  * The pages of --top. Above each page are two lines about the process and one for input or
  * messages; below it are the keys.
  */
-#include "top_draw.h"
+#include "top.h"
 
 #include "sites.h"
 
@@ -82,7 +82,8 @@ static void draw_sums(const struct top *top, struct picture *picture, int row)
 		    top_count_text(text, errors));
 }
 
-void top_draw_summary(const struct top *top, struct picture *picture, int row)
+/* Rows `row` and the one below it: the process. */
+static void draw_summary(const struct top *top, struct picture *picture, int row)
 {
 	draw_process(top, picture, row);
 	draw_sums(top, picture, row + 1);
@@ -200,7 +201,7 @@ void top_draw(struct top *top, struct picture *picture)
 			    TOP_ROWS_MIN);
 		return;
 	}
-	top_draw_summary(top, picture, 0);
+	draw_summary(top, picture, 0);
 	draw_message(top, picture, SUMMARY_ROWS);
 	if (top->page == PAGE_TABLE)
 		draw_table(top, picture, HEAD_ROWS, rows);

@@ -3,7 +3,7 @@
  * --top without a terminal: a block of text for each look, until the process ends or the
  * reader closes the pipe. -N is the number of rows.
  */
-#include "top_draw.h"
+#include "top.h"
 
 #include <math.h>
 #include <sys/ioctl.h>

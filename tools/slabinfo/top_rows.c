@@ -3,7 +3,7 @@
  * From looks to rows: rates, the shown caches, their order, and the selected one. A selected
  * cache stays selected when its row moves.
  */
-#include "top_draw.h"
+#include "top.h"
 
 #include "select.h"
 

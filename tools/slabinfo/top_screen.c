@@ -7,7 +7,7 @@
  * and the return from it. The program queries the screen size before each picture; a change
  * of size ends the wait.
  */
-#include "top_draw.h"
+#include "top.h"
 
 #include <curses.h>
 #include <poll.h>

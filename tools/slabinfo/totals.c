@@ -3,6 +3,7 @@
  * -T: all caches summed up, and the average, smallest and largest of each
  * figure. Caches without objects do not count, except as caches.
  */
+#include "select.h"
 #include "views.h"
 
 struct figure {
@@ -214,4 +215,41 @@ struct json_object *totals_json(const struct model *model)
 	json_object_object_add(object, "per_cache", rows_json(&totals, 0, PER_CACHE_ROWS));
 	json_object_object_add(object, "per_object", rows_json(&totals, PER_CACHE_ROWS, ROWS));
 	return object;
+}
+
+/* --- -X ----------------------------------------------------------------------------------- */
+
+/*
+ * -X: the totals, and which caches are first by size, by loss and by the number of
+ * partial slabs: one each unless -N says otherwise, all sizes in bytes.
+ */
+
+static void print_first(const struct options *options, enum order order, const char *title,
+			struct model *model)
+{
+	struct options shown = *options;
+	struct model first;
+
+	shown.order = order;
+	printf("\n%s\n--------------------------------------\n", title);
+	select_sort(&shown, model);
+	first = *model;
+	select_first(&shown, &first);
+	view_table(&shown, &first);
+}
+
+void view_extended_totals(const struct options *options, struct model *model)
+{
+	struct options shown = *options;
+
+	shown.bytes = true;
+	shown.activity = false;
+	if (!shown.lines)
+		shown.lines = 1;
+	view_totals(&shown, model);
+	shown.view = VIEW_TABLE;
+	select_shown(&shown, model);
+	print_first(&shown, ORDER_SIZE, "Slabs sorted by size", model);
+	print_first(&shown, ORDER_LOSS, "Slabs sorted by loss", model);
+	print_first(&shown, ORDER_PARTIAL, "Slabs sorted by number of partial slabs", model);
 }

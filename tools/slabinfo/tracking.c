@@ -128,3 +128,214 @@ int view_tracking(const struct options *options, struct process *process, const 
 	symbols_close(symbolizer);
 	return answered ? EXIT_DONE : EXIT_NOTHING;
 }
+
+/* --- growth since a mark ------------------------------------------------------------------ */
+
+/*
+ * --mark and --since-mark: what a running process allocated after a moment and
+ * did not free, by call site. The report answers what grows, how fast, and
+ * where it comes from, in that order.
+ */
+
+/* Rates over less time would say nothing. */
+#define RATE_MS_MIN 1000
+
+static bool is_tracked(const struct cache *cache)
+{
+	return cache->flags & SLAB_STORE_USER;
+}
+
+static size_t count_tracked(const struct model *model)
+{
+	size_t tracked = 0;
+
+	for (size_t i = 0; i < model->count; i++)
+		tracked += is_tracked(&model->caches[i]);
+	return tracked;
+}
+
+/* --- --mark -------------------------------------------------------------------- */
+
+int action_mark(struct process *process, const struct model *model)
+{
+	struct json_object *answer = attach_query(process, "mark", NULL);
+	size_t tracked = count_tracked(model);
+
+	if (!answer)
+		return EXIT_NOTHING;
+	printf("Mark %" PRIu64 " is set in process %d (%s).\n", model_number(answer, "mark"),
+	       process->pid, process->command);
+	json_object_put(answer);
+	if (tracked)
+		printf("slabinfo -p %d --since-mark shows what is allocated from now on and not "
+		       "freed,\nin the %zu cache%s with debug flag U.\n",
+		       process->pid, tracked, plural(tracked));
+	else
+		printf("No cache tracks its users yet, so nothing will be known. To switch that "
+		       "on:\n    slabinfo -p %d -du REGEXP\n",
+		       process->pid);
+	return EXIT_DONE;
+}
+
+/* --- --since-mark ---------------------------------------------------------------- */
+
+/* What comes together in a minute; "-" when it is too early to say, or not known how
+ * late it is (0 ms). */
+static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms, bool is_bytes)
+{
+	const double rate = (double)amount * 60000 / (double)(ms ? ms : 1);
+
+	if (ms < RATE_MS_MIN) {
+		snprintf(text, SIZE_TEXT, "-");
+		return text;
+	}
+	if (rate >= 10)
+		return is_bytes ? size_text(text, (uint64_t)rate)
+				: count_text(text, (uint64_t)rate);
+	snprintf(text, SIZE_TEXT, "%.1f", rate);
+	return text;
+}
+
+/* What a sentence says behind a size that does not name its unit. */
+static const char *unit_word(const char *size)
+{
+	return strchr(size, 'B') ? "" : " bytes";
+}
+
+static void print_summary(const struct site_list *list, uint64_t ms)
+{
+	char size[SIZE_TEXT], objects[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	if (!list->count) {
+		puts("Whatever was allocated since then is freed again.");
+		return;
+	}
+	size_text(size, list->bytes);
+	rate_text(bytes, list->bytes, ms, true);
+	printf("%" PRIu64 " object%s of %s%s allocated since then and not freed", list->objects,
+	       plural(list->objects), size, unit_word(size));
+	if (ms >= RATE_MS_MIN)
+		printf(": %s objects and\n%s%s more every minute",
+		       rate_text(objects, list->objects, ms, false), bytes, unit_word(bytes));
+	puts("\n\nObjects    Bytes  Objects/min  Bytes/min   Oldest  Youngest  Cache");
+}
+
+static void print_grown(struct symbolizer *symbolizer, const struct site *site, uint64_t ms)
+{
+	char size[SIZE_TEXT], objects[SIZE_TEXT], bytes[SIZE_TEXT];
+	char youngest[AGE_TEXT], oldest[AGE_TEXT];
+
+	printf("%7" PRIu64 " %8s %12s %10s %8s %9s  %s\n", site->count,
+	       size_text(size, site->bytes), rate_text(objects, site->count, ms, false),
+	       rate_text(bytes, site->bytes, ms, true),
+	       age_text(oldest, model_number(site->json, "age_max")),
+	       age_text(youngest, model_number(site->json, "age_min")), site->cache->name);
+	site_print_stack(symbolizer, site, 0);
+	putchar('\n');
+}
+
+static void print_left_out(const struct site_list *list, size_t shown)
+{
+	uint64_t objects = 0;
+
+	for (size_t i = shown; i < list->count; i++)
+		objects += list->sites[i].count;
+	if (shown < list->count)
+		printf("%7" PRIu64 " more of %zu other call site%s; -N %zu shows all\n\n", objects,
+		       list->count - shown, plural(list->count - shown), list->count);
+}
+
+static void print_notes(struct process *process, const struct model *model,
+			const struct site_list *list)
+{
+	size_t untracked = model->count - count_tracked(model);
+
+	if (list->count)
+		puts("Not all of these objects are leaks: the list also has objects that replaced older "
+		     "ones\nand objects in normal use, but their number stops growing. The number of "
+		     "leaked objects\ngrows each time you run the command, and the oldest is as old "
+		     "as the mark.");
+	if (untracked)
+		printf("%zu cache%s do%s not have debug flag U and may hide more; slabinfo -p %d "
+		       "-du REGEXP\nsets it.\n",
+		       untracked, plural(untracked), untracked == 1 ? "es" : "", process->pid);
+}
+
+static bool query_all(struct site_list *list, struct process *process, const struct model *model,
+		      uint64_t mark)
+{
+	for (size_t i = 0; i < model->count; i++) {
+		if (is_tracked(&model->caches[i]) &&
+		    !sites_add(list, process, &model->caches[i], "allocated", mark))
+			return false;
+	}
+	sites_sort(list);
+	return true;
+}
+
+static void print_leaks(const struct options *options, struct process *process,
+			const struct model *model, struct symbolizer *symbolizer,
+			const struct site_list *list, uint64_t mark)
+{
+	struct json_object *about = model_member(model->document, "process");
+	uint64_t now = model_number(about, "now"); /* 0: a core file does not know */
+	uint64_t ms = now ? now - mark : 0;
+	size_t shown = lines_shown(options, list->count);
+	char age[AGE_TEXT];
+
+	printf("Process %d (%s), %s%safter mark %" PRIu64 ":\n", process->pid, process->command,
+	       now ? age_text(age, ms) : "", now ? " " : "", mark);
+	print_summary(list, ms);
+	for (size_t i = 0; i < shown; i++)
+		print_grown(symbolizer, &list->sites[i], ms);
+	print_left_out(list, shown);
+	print_notes(process, model, list);
+}
+
+/* The mark that the options name; 0 after an error message. The time of a core file's clock
+ * is not known. */
+static uint64_t choose_mark(const struct options *options, struct process *process,
+			    struct json_object *about)
+{
+	uint64_t mark = options->mark ? options->mark : model_number(about, "mark");
+	uint64_t now = model_number(about, "now");
+
+	if (!mark)
+		fail("process %d (%s) has no mark yet; --mark sets one", process->pid,
+		     process->command);
+	if (mark <= now || !now)
+		return mark;
+	fail("%" PRIu64 " is no mark of process %d (%s), whose clock stands at %" PRIu64, mark,
+	     process->pid, process->command, now);
+	return 0;
+}
+
+int view_since_mark(const struct options *options, struct process *process,
+		    const struct model *model)
+{
+	uint64_t mark = choose_mark(options, process, model_member(model->document, "process"));
+	struct symbolizer *symbolizer;
+	struct site_list list = {0};
+	bool answered = false;
+
+	if (!mark)
+		return EXIT_NOTHING;
+	if (!count_tracked(model)) {
+		fail("no cache%s%s%s tracks its users; slabinfo -p %d -du REGEXP switches that on, "
+		     "and a mark after that is the first that helps",
+		     options->pattern ? " that matches \"" : "",
+		     options->pattern ? options->pattern : "", options->pattern ? "\"" : "",
+		     process->pid);
+		return EXIT_NOTHING;
+	}
+	symbolizer = symbols_open();
+	if (symbolizer)
+		answered = query_all(&list, process, model, mark);
+	if (answered && options->json)
+		sites_print_json(symbolizer, &list);
+	else if (answered)
+		print_leaks(options, process, model, symbolizer, &list, mark);
+	sites_free(&list);
+	symbols_close(symbolizer);
+	return answered ? EXIT_DONE : EXIT_NOTHING;
+}

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "args.h"
+#include "options.h"
 #include "model.h"
 
 void view_table(const struct options *options, const struct model *model);
@@ -107,3 +107,26 @@ struct json_object *totals_json(const struct model *model);
 
 /* --list --json; returns the exit status. */
 int view_processes_json(const struct choice *choice);
+
+/* --- What --find-leaks and -v do with a process that stands still: verify.c ------------------- */
+
+struct snapshot;
+
+/* standing_take: attach_stand_still() with the options' limit, and with progress on a terminal. */
+bool standing_take(const struct options *options, struct process *process,
+		   struct snapshot *snapshot);
+
+/* standing_text: " stood still for 3.1 ms while 12.3MiB were copied", "" for a core file. */
+#define STANDING_TEXT 96
+const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snapshot);
+
+/* Progress on stderr, if it is a terminal: progress_show() at most ten times a second,
+ * progress_clear() before anything else is written. */
+void progress_show(const char *what, uint64_t done, uint64_t all);
+void progress_clear(void);
+
+/* --- The operand of --find-leaks: find_leaks.c ------------------------------------------------- */
+
+/* target_take: with --find-leaks, if no option names a process: take a first operand that is a PID or
+ * the name of a file. Returns the operands that are left. */
+char **target_take(struct options *options, char **words);
