@@ -304,6 +304,35 @@ TEST(CoreScheduleTest, ADoubleFreeIsFoundWhereverTheObjectIs)
 	});
 }
 
+TEST(CoreScheduleTest, ADoubleFreeOfTheNewestIsFoundInTheCall)
+{
+	for_seeds(3, [](std::uint64_t seed) {
+		arena all(6);
+
+		all.expected_reports = 1;
+		run_scheduled(seed, {[&] {
+				      void *obj = all.alloc();
+
+				      all.free(obj);
+				      slab_free(all.cache(), obj);
+				      EXPECT_EQ(all.reports.count(), 1u);
+			      }});
+	});
+}
+
+TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
+{
+	for_seeds(15, [](std::uint64_t seed) {
+		arena all(3);
+
+		all.steps = true;
+		schedule_refuse({0, 0, seed % 2 == 0, seed % 4 == 0});
+		run_scheduled(seed, {[&] { all.use(30); }, [&] { all.use(30); },
+				     repeat(6, [&] { cache_flush(all.cache()); })});
+		schedule_refuse({});
+	});
+}
+
 TEST(CoreScheduleTest, WalksBesideSlabsThatMoveEnd)
 {
 	for_seeds(40, [](std::uint64_t seed) {

@@ -24,7 +24,7 @@ void close_and_look(arena &all)
 	close_begin(cache);
 	if (close_fence()) {
 		close_drain(cache, &bad);
-		schedule_point();
+		schedule_yield();
 		EXPECT_EQ(arrays_objects(cache), 0u);
 	}
 	close_end(cache);

@@ -106,6 +106,34 @@ TEST(RcuScheduleTest, CachesAreDestroyedBesideTheirCallbacks)
 	});
 }
 
+/* A thread that has pinned a cache frees what must wait. */
+TEST(RcuScheduleTest, DestructionWaitsForWhatPinnedThreadsFreed)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		flavour_under_schedule flavour;
+		const auto come_and_go = [&] {
+			struct slab_cache_args args = {};
+
+			args.rcu = flavour.get();
+			EXPECT_EQ(slab_cache_destroy(
+					  slab_cache_create("waits", object_size, &args, 0)),
+				  0);
+		};
+		const auto find = [] {
+			struct slab_cache *cache = registry_find_pinned("waits");
+
+			if (!cache)
+				return;
+			slab_free_rcu(cache, slab_alloc(cache));
+			EXPECT_EQ(cache->magic, CACHE_MAGIC);
+			cache_unpin(cache);
+		};
+
+		run_scheduled(seed,
+			      {user(repeat(4, come_and_go)), user(repeat(20, find)), callbacks});
+	});
+}
+
 /* Nobody flips meanwhile, so the library must find it. */
 TEST(RcuScheduleTest, ADoubleFreeIsFoundWhereverTheObjectWaits)
 {

@@ -65,11 +65,10 @@ public:
 			if (queue.empty())
 				return;
 			const auto [callback, queued] = queue.front();
-			bool others_went_on = false;
 
 			queue.pop_front();
 			wait_for_readers(queued);
-			schedule_until([&] { return std::exchange(others_went_on, true); });
+			schedule_yield();
 			callback->func(callback);
 		}
 	}

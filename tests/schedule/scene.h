@@ -44,6 +44,8 @@ public:
 
 	void *alloc()
 	{
+		if (steps)
+			schedule_steps();
 		void *obj = slab_alloc(cache_);
 
 		EXPECT_TRUE(obj || may_fail);
@@ -73,6 +75,8 @@ public:
 	void free(void *obj)
 	{
 		give_up(obj);
+		if (steps)
+			schedule_steps();
 		slab_free(cache_, obj);
 		EXPECT_LE(arrays_objects(cache_), cache_->array_most * cpu_possible());
 	}
@@ -102,6 +106,7 @@ public:
 	report_capture reports;
 	unsigned expected_reports = 0;
 	bool may_fail = false;
+	bool steps = false; /* through the sections of its calls */
 	unsigned held_back = 0; /* objects of the reserve, which are in use to their slabs */
 
 private:

@@ -3,10 +3,7 @@
 
 #include "../support/cpus.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "inject.h"
-}
+#include "../support/rooms.h"
 
 namespace
 {
@@ -30,8 +27,11 @@ told *const tells = static_cast<told *>(
 
 void pass_point(int point)
 {
+	const unsigned steps = stop_stepping();
+
 	if (scheduler *one = running_under())
 		one->pass(point);
+	go_on_stepping(steps);
 }
 
 [[noreturn]] void give_up(const char *why)
@@ -47,7 +47,7 @@ scheduler::scheduler(std::uint64_t seed, std::size_t players, const schedule_pla
 {
 	static const unsigned odds[] = {2, 3, 8, 30};
 	static const unsigned access_odds[] = {0, 50, 300, 2000};
-	static const unsigned step_odds[] = {0, 0, 0, 300};
+	static const unsigned step_odds[] = {0, 0, 0, 500};
 
 	for (std::size_t i = 0; i < players; i++) {
 		players_.push_back(std::make_unique<player>());
@@ -143,6 +143,7 @@ bool scheduler::stop_in_section()
 
 	note(4);
 	self.aborted = random(8) == 0; /* a signal */
+	self.sleeps = random(2) ? random(60) : 0;
 	give_turn_to(choose());
 	return self.aborted;
 }
@@ -269,6 +270,14 @@ const char *given_seed()
 	return from_arguments.empty() ? from_environment : from_arguments.c_str();
 }
 
+/* Its self-test may have found that a guard is off. */
+bool has_wanted_engine()
+{
+	const char *wanted = std::getenv("SLAB_ENGINE");
+
+	return !wanted || std::strcmp(wanted, cpu_engine->name) == 0;
+}
+
 /* One run, in a process of its own: it begins in the same state as each other one, so it replays
  * alone. A removed guard was found if it fails. */
 bool runs_well(const std::string &which, const std::function<void()> &test)
@@ -276,10 +285,12 @@ bool runs_well(const std::string &which, const std::function<void()> &test)
 	const std::string failure = run_in_child_now([&] {
 		alarm(guard_off ? 10 : child_seconds);
 		schedule_cpus();
+		if (!has_wanted_engine())
+			return 1;
 		pin(static_cast<std::size_t>(getpid())); /* after the library has seen all CPUs */
 		test();
 		std::fflush(nullptr);
-		return testing::Test::HasFailure();
+		return testing::Test::HasFailure() ? 1 : 0;
 	});
 
 	if (failure.empty())
@@ -368,14 +379,21 @@ void schedule_point()
 
 void schedule_access()
 {
+	const unsigned steps = stop_stepping();
+
 	if (mine && mine->counts_access() && running_under())
 		mine->pass_access();
+	go_on_stepping(steps);
 }
 
 void schedule_entry()
 {
+	const unsigned steps = stop_stepping();
+
 	schedule_access();
-	if (mine && running_under() && mine->wants_steps())
+	if (steps)
+		go_on_stepping(steps);
+	else if (mine && mine->wants_steps() && running_under())
 		step_through_sections();
 }
 
@@ -383,6 +401,19 @@ void schedule_until(const std::function<bool()> &is_true)
 {
 	while (!is_true() && running_under())
 		mine->wait();
+}
+
+void schedule_yield()
+{
+	bool others_went_on = false;
+
+	schedule_until([&] { return std::exchange(others_went_on, true); });
+}
+
+void schedule_steps()
+{
+	if (running_under())
+		step_through_sections();
 }
 
 unsigned schedule_random(unsigned n)

@@ -24,8 +24,12 @@ void schedule_point();
 void schedule_access();
 void schedule_entry();
 
-/* The running thread goes on when this is true. */
+/* The running thread goes on when this is true; after a turn of others, if there are any. */
 void schedule_until(const std::function<bool()> &is_true);
+void schedule_yield();
+
+/* With the engine rseq, the thread may be stopped between any two instructions of the next section. */
+void schedule_steps();
 
 /* A number below n from the seed of the run: so bodies decide by chance and replay, too. */
 unsigned schedule_random(unsigned n);

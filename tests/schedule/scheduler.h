@@ -84,4 +84,6 @@ void schedule_cpus();
 void show_cpu(int cpu);
 /* From now on the thread may be stopped between any two instructions of a section. */
 void step_through_sections();
-void stop_stepping();
+/* The scheduler's own code is passed over. Returns the steps that are left. */
+unsigned stop_stepping();
+void go_on_stepping(unsigned steps);

@@ -19,10 +19,10 @@ namespace
 {
 
 constexpr long trap_flag = 0x100;
-constexpr unsigned most_steps = 150; /* to a section, and through one */
+constexpr unsigned most_steps = 250; /* to a section, and through one */
 
 thread_local struct rseq shown;
-thread_local volatile unsigned steps_left;
+thread_local unsigned steps_left;
 thread_local bool is_inside;
 
 const struct rseq_cs *sequence_at(std::uintptr_t ip)
@@ -80,6 +80,19 @@ void show_cpu(int cpu)
 	shown.cpu_id = shown.cpu_id_start = static_cast<std::uint32_t>(cpu);
 }
 
+unsigned stop_stepping()
+{
+	return std::exchange(steps_left, 0);
+}
+
+void go_on_stepping(unsigned steps)
+{
+	if (!steps)
+		return;
+	steps_left = steps;
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | trap_flag);
+}
+
 void step_through_sections()
 {
 	sigset_t blocked;
@@ -87,14 +100,8 @@ void step_through_sections()
 	if (cpu_engine != &cpu_engine_rseq || pthread_sigmask(0, nullptr, &blocked) != 0 ||
 	    sigismember(&blocked, SIGTRAP))
 		return;
-	steps_left = most_steps;
 	is_inside = false;
-	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | trap_flag);
-}
-
-void stop_stepping()
-{
-	steps_left = 0;
+	go_on_stepping(most_steps);
 }
 #else
 void schedule_cpus() {}
@@ -103,5 +110,10 @@ void show_cpu(int) {}
 
 void step_through_sections() {}
 
-void stop_stepping() {}
+unsigned stop_stepping()
+{
+	return 0;
+}
+
+void go_on_stepping(unsigned) {}
 #endif

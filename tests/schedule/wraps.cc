@@ -176,6 +176,10 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 		return fence(one, nullptr);
 	if (one && number == SYS_sched_setaffinity)
 		return fence(one, reinterpret_cast<const unsigned long *>(c));
+	if (one && number == SYS_sched_getaffinity) {
+		*reinterpret_cast<unsigned long *>(c) = ~0ul; /* this process is pinned */
+		return sizeof(long);
+	}
 	return __real_syscall(number, a, b, c, d, e, f);
 }
 
