@@ -33,15 +33,14 @@ set(SLAB_PLATFORM_DEFINITIONS
 	$<$<BOOL:${SLAB_HAVE_MUTEX_CLOCKLOCK}>:SLAB_HAVE_MUTEX_CLOCKLOCK=1>
 	$<$<BOOL:${SLAB_HAVE_STRERRORDESC}>:SLAB_HAVE_STRERRORDESC=1>)
 
-# libslab_malloc stands for the malloc() of glibc, down to mallinfo2().
 # Sanitizers bring a malloc() of their own.
 set(SLAB_BUILD_MALLOC ON)
-if(SLAB_SANITIZE OR NOT SLAB_HAVE_GLIBC)
+if(SLAB_SANITIZE)
 	set(SLAB_BUILD_MALLOC OFF)
 endif()
 
 if(NOT SLAB_HAVE_GLIBC)
-	message(STATUS "This C library is not glibc: libslab_malloc and libslab-389ds are left out, the "
+	message(STATUS "This C library is not glibc: libslab-389ds is left out, the "
 		"engines are cmpxchg16b and mutex, and reports take the dynamic linker's lock.")
 elseif(NOT SLAB_HAVE_DL_FIND_OBJECT)
 	message(STATUS "glibc is older than 2.35: without restartable sequences the fastest "

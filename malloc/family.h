@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 void cfree(void *ptr);
+void *pvalloc(size_t size);
 void free_sized(void *ptr, size_t size);
 void free_aligned_sized(void *ptr, size_t align, size_t size);
 

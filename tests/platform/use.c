@@ -96,12 +96,15 @@ void overflow(void)
 
 static void stay(void)
 {
+	void *volatile block = malloc(1000); /* libslab_malloc.so's, if that is there */
+
 	for (int i = 0; i < 10; i++)
 		require(slab_alloc(cache) != NULL, "an allocation failed");
 	puts("ready");
 	fflush(stdout);
 	while (getchar() != EOF)
 		;
+	free(block);
 }
 
 int main(int argc, char **argv)
