@@ -42,10 +42,15 @@ def case(suite, variables=""):
     return each_engine(suite, f"{variables} bin/in_machine --gtest_filter={suite}.*")
 
 
-def in_suite(name):
-    """The program with the C library of the machine's suite, whose struct rseq is larger."""
+def rseq_alone(*names):
+    return {f"{name}.rseq": f"SLAB_ENGINE=rseq bin/{name}" for name in names}
+
+
+def in_suite(*names):
+    """Programs with the C library of the machine's suite, whose struct rseq is larger."""
     loader = "/suite/usr/lib64/ld-linux-x86-64.so.2"
-    return {f"{name}.suite": f"SLAB_ENGINE=rseq {loader} --library-path {SUITE} bin/{name}"}
+    return {f"{name}.suite": f"SLAB_ENGINE=rseq {loader} --library-path {SUITE} bin/{name}"
+            for name in names}
 
 
 def phases(name, limit="", variables=""):
@@ -73,13 +78,12 @@ MACHINES = {
                       {**phases("none"), **phases("max", "memory.max=110M"),
                        **phases("soft", "memory.max=90M", "SLAB_SOFT_LIMIT=80%"),
                        **phases("high", "memory.high=76M")}),
-    "rseq": Machine("strict rseq (rseq_debug=1), glibc 2.36 and the kernel's suite", ["-smp", "4"],
+    "rseq": Machine("strict rseq (`rseq_debug=1`), with glibc 2.36 and 2.41", ["-smp", "2"],
                     "rseq_debug=1", "trixie-backports",
-                    {**tests("engine_test", "engine_abort_test", "engine_stress_test",
-                             "cpu_ids_test"),
-                     **in_suite("engine_test"), **in_suite("engine_abort_test"),
-                     **in_suite("engine_stress_test"),
-                     "soak": "bin/slab-soak --engine rseq --threads 8 --seconds 60"}),
+                    {**rseq_alone("engine_test", "engine_abort_test", "engine_stress_test",
+                                  "cpu_ids_test"),
+                     **in_suite("engine_test", "engine_abort_test", "engine_stress_test"),
+                     "soak": "bin/slab-soak --engine rseq --threads 8 --seconds 30"}),
     "nodes": Machine("two NUMA nodes",
                      ["-smp", "2", "-object", "memory-backend-ram,id=m0,size=768M",
                       "-object", "memory-backend-ram,id=m1,size=256M",
@@ -167,7 +171,8 @@ def run(name, machine, folder):
                "-m", "1024", *machine.options, "-nographic", "-no-reboot", "-nic", "none",
                "-serial", "stdio", "-monitor", "none",
                "-qmp", f"unix:{monitor},server=on,wait=off", "-kernel", kernel, "-initrd", archive,
-               "-append", f"console=ttyS0 quiet panic=-1 random.trust_cpu=on {machine.kernel}"]
+               "-append", "console=ttyS0 quiet panic=-1 random.trust_cpu=on SLAB_STRESS_SECONDS=1"
+               f" SLAB_TEST_SLOWER=8 {machine.kernel}"]
     wrote = []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as qemu, \
