@@ -171,8 +171,8 @@ def run(name, machine, folder):
                "-m", "1024", *machine.options, "-nographic", "-no-reboot", "-nic", "none",
                "-serial", "stdio", "-monitor", "none",
                "-qmp", f"unix:{monitor},server=on,wait=off", "-kernel", kernel, "-initrd", archive,
-               "-append", "console=ttyS0 quiet panic=-1 random.trust_cpu=on SLAB_STRESS_SECONDS=1"
-               f" SLAB_TEST_SLOWER=8 {machine.kernel}"]
+               "-append", "console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on"
+               f" SLAB_STRESS_SECONDS=1 SLAB_TEST_SLOWER=8 {machine.kernel}"]
     wrote = []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as qemu, \
