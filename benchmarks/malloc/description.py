@@ -12,6 +12,7 @@ SECONDS = (10, 1800)
 OPTIONS = {"idle": (2, 15, "seconds of idle time after which memory is read again")}
 METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "", "calls": "",
            "user": "ms", "system": "ms", "lost": "MiB"}
+HEADS = {"time": ("time",), "memory": ("peak", "resident", "idle")}
 CASES = {
     "larson": "a server whose blocks outlive their threads",
     "threads.1": "one thread, 1024 blocks, small sizes most of the time",

@@ -17,6 +17,7 @@ METRICS = {"ns": "ns", "resident": "MiB"}
 OPTIONS = {"ms": (8, 8, "milliseconds of each measurement"),
            "trace": ("", "", "a recording for the case trace, instead of one of dirsrv/directory")}
 BULK = (1, 2, 4, 8, 16, 32, 64, 128, 250)
+HEADS = {"time": ("ns",), "memory": ("resident",)}
 CASES = {
     "pair": "allocate and free at once",
     "in_order.alloc": "10000 allocations", "in_order.free": "their frees, in order",

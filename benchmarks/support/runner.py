@@ -21,6 +21,7 @@ and, where they are needed:
     NAMED                   contestants that run when they are named, and are rivals when there are no others
     SHOWN                   contestants whose ratios the terminal shows; by default slab
     PUBLISHED               [(contestant, case, size, metric, value)], figures of others
+    HEADS                   {"time": metrics, "memory": metrics} of the table of slab against each rival alone
     NEGLIGIBLE              {metric: if both figures are below that, the ratio is 1}
     CURVES                  metrics whose size is a time in seconds, and which are bytes
     SHORT                   {"cases": ..., "contestants": ..., "sizes": ...} of ./run bench --quick

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """From figures to medians, ratios to the best rival of a row, and the goals they are held against."""
 import collections
+import math
 import statistics
 
 import runner
 
 LEAST = "_min"
 TINY = 1e-9
+LEVEL = 1.05  # two figures are level up to this ratio
 
 Row = collections.namedtuple("Row", "case size metric")
 
@@ -158,7 +160,30 @@ class Table:
                       *self.overview(name)]
         judged = self.judged()
         met = sum(one[-1] for one in judged)
+        lines += self.heads_table()[2:]
         return "\n".join(lines + ([f"{met} of {len(judged)} goals met"] if judged else []))
+
+    def heads(self):
+        """[(rival, part, won, level, lost, geometric mean)] of libslab against each rival alone."""
+        found = []
+        for part, metrics in getattr(self.description, "HEADS", {}).items():
+            for rival in self.rivals:
+                ratios = [self.quotient(row.metric, self.values["slab", row], self.values[rival, row])
+                          for row in self.measured if row.metric in metrics
+                          and ("slab", row) in self.values and (rival, row) in self.values]
+                if ratios:
+                    won, lost = sum(r < 1 / LEVEL for r in ratios), sum(r > LEVEL for r in ratios)
+                    mean = math.exp(statistics.fmean(math.log(max(r, TINY)) for r in ratios))
+                    found.append((rival, part, won, len(ratios) - won - lost, lost, mean))
+        return found
+
+    def heads_table(self):
+        lines = ["| rival | | won | level | lost | mean |", "|---|---|---:|---:|---:|---:|"]
+        lines += [f"| {rival} | {part} | {won} | {level} | {lost} | {mean:.2f} |"
+                  for rival, part, won, level, lost, mean in self.heads()]
+        return ["", "## Head to head", "", "Rows that slab wins, within 5 % of each other, and loses, against each "
+                "rival alone; the geometric mean of its ratios (below 1: slab is better).", "", *lines
+                ] if len(lines) > 2 else []
 
     def goals_table(self):
         lines = ["| case | size | | ours | | against | | ratio | goal | |",
@@ -201,7 +226,7 @@ class Table:
         out += ["", f"Medians of {rounds} {'rounds' if rounds > 1 else 'round'}, in brackets the best of all. A ratio below 1 "
                 f"is better than the best rival{': ' if self.rivals else ''}{', '.join(self.rivals)}. "
                 f"benchmarks/{name}/README.md says what each case does."]
-        out += self.goals_table() + ["", "## All cases"]
+        out += self.goals_table() + self.heads_table() + ["", "## All cases"]
         for case in dict.fromkeys(row.case for row in self.measured):
             out += self.case_table(case)
         return "\n".join(out) + "\n"

@@ -20,6 +20,7 @@ OPTIONS = {{"factor": (1, 1, "multiplies")}}
 METRICS = {{"ns": "ns", "rate": "op/s", "idle": "MiB"}}
 CASES = {{"pair": "a title", "burst": ""}}
 RIVALS = ("glibc", "jemalloc")
+HEADS = {{"time": ("ns", "rate")}}
 GOALS = [Goal("pair", "ns", 0.5), Goal("burst", "rate", 1.0), Goal("pair", "ns", 3.0, None, (240,))]
 
 def contestants(build):
@@ -122,6 +123,12 @@ class Results(Case):
         said = self.run_it("fake", "--rounds", "1", "--contestants", "slab,glibc,jemalloc")
         self.assertIn("ns 64: 2.0 · 0.50 jemalloc   240: 2.0 · 0.50 jemalloc", said)
         self.assertIn("4 of 4 goals met", said)
+
+    def test_each_rival_alone_has_rows_won_level_and_lost(self):
+        self.program("jemalloc", 2)
+        said = self.run_it("fake", "--rounds", "1", "--contestants", "slab,glibc,jemalloc")
+        self.assertIn("| glibc | time | 3 | 0 | 0 | 0.31 |", said)
+        self.assertIn("| jemalloc | time | 1 | 2 | 0 | 0.93 |", said)
 
     def test_a_rate_is_better_when_it_is_larger(self):
         self.assertIn("rate, op/s 100 · 0.80 jemalloc", self.run_it("fake", "--cases", "burst"))
