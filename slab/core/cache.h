@@ -79,6 +79,7 @@ struct cache_node {
 	struct node_list profile; /* debug slabs of the heap profile with free objects */
 	unsigned nr_debug_empty; /* number of empty slabs on `debug` */
 	unsigned nr_slabs; /* atomic: all slabs of this cache and node, debug slabs too */
+	int64_t debug_used; /* atomic: objects of debug slabs that are allocated or lost */
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
 	struct depot depot;
 } __attribute__((aligned(CPU_CACHELINE)));

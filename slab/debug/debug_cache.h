@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/cache.h"
+#include "core/debug_record.h"
 #include "core/upcalls.h"
 
 struct damage;
@@ -197,6 +198,13 @@ extern const struct cache_checks debug_checks;
 void debug_free_already(struct slab_cache *cache, const struct slab *slab, void *obj,
 			const void *caller);
 void debug_no_object(struct slab_cache *cache, void *obj, const void *caller);
+
+/* n more are used, also in the cache's sum. debug_set_used() alone corrects a damaged number. */
+static inline void debug_add_used(struct slab_cache *cache, const struct slab *slab, int n)
+{
+	debug_set_used(slab, (unsigned)(slab->debug->used + n));
+	__atomic_fetch_add(&cache->node[slab->node].debug_used, n, __ATOMIC_RELAXED);
+}
 
 /* --- switching (switch.c) ---------------------------------------------------------------- */
 

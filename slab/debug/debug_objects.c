@@ -86,22 +86,22 @@ static int take_object(struct slab_cache *cache, struct slab *slab, struct bug_i
 	return -1;
 }
 
-static void *hand_out(struct slab *slab, unsigned index, size_t requested,
-		      const struct operation *op, bool has_ctor)
+static void *hand_out(struct slab_cache *cache, struct slab *slab, unsigned index, size_t requested,
+		      const struct operation *op)
 {
 	struct debug_object *record = debug_record(slab, index);
 
 	record->state = OBJECT_ALLOCATED;
 	record->requested = (uint32_t)requested;
 	record->pair = debug_pair;
-	debug_set_used(slab, slab->debug->used + 1u);
+	debug_add_used(cache, slab, 1);
 	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = op->track;
 	if (op->sample.site)
 		*debug_sample(slab, index) = op->sample;
 	debug_fill(slab, index);
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
-		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
+		annotate_alloc(debug_object_at(slab, index), requested, cache->ctor);
 	return debug_object_at(slab, index);
 }
 
@@ -115,7 +115,7 @@ static void *take_from(struct slab_cache *cache, struct slab *slab, size_t reque
 
 	if (index < 0)
 		return NULL;
-	obj = hand_out(slab, (unsigned)index, requested, op, cache->ctor);
+	obj = hand_out(cache, slab, (unsigned)index, requested, op);
 	debug_slab_place(cache, slab);
 	note_slab(op, slab);
 	return obj;
@@ -325,7 +325,7 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
 	debug_record(slab, index)->state = OBJECT_FREE;
-	debug_set_used(slab, slab->debug->used - 1u);
+	debug_add_used(cache, slab, -1);
 	if (debug_tracks_frees(slab))
 		*debug_track(slab, index, TRACK_FREE) = *track;
 	debug_fill(slab, index);

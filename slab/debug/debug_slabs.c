@@ -326,7 +326,7 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 
 	debug->disabled = 1;
 	debug->first = debug->last = 0;
-	debug_set_used(slab, slab->initialized);
+	debug_add_used(cache, slab, slab->initialized - debug->used);
 	if (debug->listed)
 		list_remove(&cache->node[slab->node], slab);
 }

@@ -31,13 +31,13 @@ static void publish(struct slab_cache *cache, struct slab *slab, const struct gu
 	guard_lock();
 	debug->object_size = debug->inuse = (uint32_t)place->size;
 	debug->red_left = (uint32_t)place->object;
-	__atomic_store_n(&debug->used, 1, __ATOMIC_RELAXED);
 	*debug_record(slab, 0) = (struct debug_object){
 		.requested = (uint32_t)requested,
 		.state = OBJECT_ALLOCATED,
 	};
 	*debug_track(slab, 0, TRACK_ALLOC) = *track;
 	*debug_track(slab, 0, TRACK_FREE) = (struct track){0};
+	debug_add_used(cache, slab, 1);
 	__atomic_fetch_add(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 	debug_slab_publish(cache, slab);
 	guard_unlock();
@@ -182,7 +182,7 @@ static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (obj == object && debug_record(slab, 0)->state == from) {
 		debug_record(slab, 0)->state = to;
 		*debug_track(slab, 0, TRACK_FREE) = *track;
-		__atomic_store_n(&slab->debug->used, to != OBJECT_FREE, __ATOMIC_RELAXED);
+		debug_add_used(cache, slab, (to != OBJECT_FREE) - slab->debug->used);
 		return FREED;
 	}
 	if (obj == object)

@@ -2,9 +2,9 @@
 /*
  * The report of an allocation that fails for lack of memory.
  *
- * It uses counters only, and looks at no slab. Slabs with debug flags have none, so the objects of
- * such a cache are more than the report can tell. Threads with small stacks allocate, so all that
- * is large is static; one thread at a time uses it.
+ * It uses counters only, and looks at no slab. They have the allocated objects of all slabs, and the
+ * free ones of slabs without debug flags. Threads with small stacks allocate, so all that is large
+ * is static; one thread at a time uses it.
  */
 #include "memory/holders.h"
 
@@ -33,7 +33,6 @@
 /* A cache, or a site of the heap profile. */
 struct holder {
 	uint64_t bytes, objects, free, noted;
-	bool more; /* there are objects that no counter has */
 	uint32_t stack;
 	char name[SLAB_MAX_NAME + 1];
 };
@@ -97,16 +96,20 @@ static void describe_cache(struct holder *to, const struct slab_cache *cache)
 	const uint64_t held =
 		arrays_objects(cache) + magazines_objects(cache) + LOAD(cache->memory.reserve_left);
 	uint64_t used = 0, room = 0;
+	int64_t debug_used = 0;
 	struct shard_sums sums;
 
 	for (unsigned node = 0; node < topology_nodes(); node++) {
 		node_sums(cache, node, &sums);
 		used += sums.used;
 		room += sums.room;
-		to->more |= LOAD(cache->node[node].nr_slabs) > sums.slabs;
+		debug_used += LOAD(cache->node[node].debug_used);
 	}
 	to->objects = used > held ? used - held : 0;
 	to->free = room > to->objects ? (room - to->objects) * cache->size : 0;
+	if (debug_used > 0) /* less: a damaged slab was corrected */
+		used += (uint64_t)debug_used;
+	to->objects = used > held ? used - held : 0;
 	to->noted = LOAD(cache->activity.noted[note_number()]);
 	memcpy(to->name, cache->name, sizeof(to->name));
 }
@@ -196,8 +199,8 @@ static void put_cache(const struct holder *from, bool noted)
 	if (noted)
 		snprintf(growth, sizeof(growth), "%+10ld",
 			 (long)(from->bytes - from->noted) / 1024);
-	report_line(&work.report, "%10lu %10lu%s %10lu%c %s", KIB(from->bytes), KIB(from->free),
-		    growth, (unsigned long)from->objects, from->more ? '+' : ' ', from->name);
+	report_line(&work.report, "%10lu %10lu%s %10lu  %s", KIB(from->bytes), KIB(from->free),
+		    growth, (unsigned long)from->objects, from->name);
 }
 
 static void put_caches(void)
