@@ -110,11 +110,11 @@ def show_types(pid):
     """Live bytes by type, the classes of a type together."""
     answer = json.loads(subprocess.run([f"{BUILD}/bin/slabinfo", "--json", "--pid", str(pid)], check=True,
                                        capture_output=True).stdout)
-    types = collections.Counter()
+    types = collections.Counter({"(no type, above 32 KiB)": answer["process"]["large_bytes"]})
     for cache in answer["caches"]:
-        name = re.sub(r"-\d+k?$", "", cache["name"])
-        types["(no type)" if name == "size" else name] += cache["objects"] * cache["object_size"]
-    types["(above 32 KiB)"] = answer["process"]["large_bytes"]
+        name, large = re.sub(r"-\d+k?$", "", cache["name"]), cache.get("large_bytes", 0)
+        types["(no type)" if name == "size" else name] += cache["objects"] * cache["object_size"] + large
+        types["(no type, above 32 KiB)"] -= large
     every = sum(types.values())
     named = sum(bytes for name, bytes in types.items() if not name.startswith(("(", "token-")))
     print(f"{'live bytes':>12}     %  type")
