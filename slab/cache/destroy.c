@@ -44,8 +44,7 @@ static int lock_for_destruction(struct slab_cache *cache)
 
 	do {
 		/* Without the lock: a reader may wait for it, and delay the grace period. */
-		if (cache->magic == CACHE_MAGIC && cache->rcu &&
-		    GUARD_AGAINST(destroy_drains, rcu_drain(cache) != 0))
+		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
 		error = cache_is_registered(cache) ? pin_wait(cache) : 0;

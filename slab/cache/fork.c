@@ -191,7 +191,7 @@ static void after_fork_child(struct slab_cache *cache)
 	GUARD_STEP(fork_purges, purge_after_fork_child(cache));
 	GUARD_STEP(fork_defrags, defrag_after_fork_child(cache));
 	GUARD_STEP(fork_closing, closing_after_fork_child(cache));
-	GUARD_STEP(fork_waiting, cache->waiting = 0);
+	cache->waiting = 0;
 	GUARD_STEP(fork_rcu, rcu_after_fork_child(cache));
 }
 

@@ -76,7 +76,7 @@ static unsigned tick(struct slab_cache *cache, struct shard *shard)
 
 	if (!__atomic_load_n(&shard->empties, __ATOMIC_RELAXED))
 		return 0;
-	GUARD_STEP(tick_lock, cpu_lock_take(&shard->lock));
+	cpu_lock_take(&shard->lock);
 	low = shard->empties_low;
 	keep = shard->empties - (low < shard->empties ? low : shard->empties);
 	if (keep < min_partial(cache))

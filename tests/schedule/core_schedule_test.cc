@@ -304,6 +304,24 @@ TEST(CoreScheduleTest, ADoubleFreeIsFoundWhereverTheObjectIs)
 	});
 }
 
+/* Its slab may be released between the two. */
+TEST(CoreScheduleTest, AnObjectInTheArraysOfTwoCpusIsFound)
+{
+	for_seeds(60, [](std::uint64_t seed) {
+		arena all(6);
+		void *obj = all.alloc();
+
+		all.give_up(obj);
+		all.expected_reports = 1;
+		const auto free_it = [&] { slab_free(all.cache(), obj); };
+
+		run_scheduled(seed, {free_it, free_it, repeat(4, [&] {
+					     cache_flush(all.cache());
+					     cache_release(all.cache(), 0);
+				     })});
+	});
+}
+
 TEST(CoreScheduleTest, ADoubleFreeOfTheNewestIsFoundInTheCall)
 {
 	for_seeds(3, [](std::uint64_t seed) {
