@@ -14,14 +14,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 
 /* A callback may need a lock that the thread in exit() holds. */
 #define EXIT_WAIT_US UINT64_C(2000000)
 
 #define OF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-static uint32_t exiting; /* a futex */
-static uint32_t working; /* a futex: the number of threads with depth > 0 */
+static SLAB_EARLY uint32_t exiting; /* a futex */
+static SLAB_EARLY uint32_t working; /* a futex: the number of threads with depth > 0 */
 static OF_THREAD unsigned depth;
 static OF_THREAD bool exits; /* this thread has set `exiting` */
 

@@ -63,17 +63,17 @@ static void drop_client(struct client *client)
 void control_drop_clients(void)
 {
 	for (unsigned i = 0; i < MAX_CLIENTS; i++)
-		if (control_server.client[i].used)
-			drop_client(&control_server.client[i]);
+		if (control_clients[i].used)
+			drop_client(&control_clients[i]);
 }
 
 /* The child does not free answers: their memory was not inherited (MADV_DONTFORK). */
 void control_forget_clients(void)
 {
 	for (unsigned i = 0; i < MAX_CLIENTS; i++)
-		if (control_server.client[i].used)
-			descriptor_close(&control_server.client[i].socket);
-	memset(control_server.client, 0, sizeof(control_server.client));
+		if (control_clients[i].used)
+			descriptor_close(&control_clients[i].socket);
+	memset(control_clients, 0, sizeof(control_clients));
 	control_server.clients = 0;
 }
 
@@ -81,10 +81,10 @@ void control_forget_clients(void)
  * client was idle for GRACE_MS. */
 static struct client *find_slot(void)
 {
-	struct client *oldest = &control_server.client[0];
+	struct client *oldest = &control_clients[0];
 
 	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		struct client *client = &control_server.client[i];
+		struct client *client = &control_clients[i];
 
 		if (!client->used)
 			return client;
@@ -108,7 +108,7 @@ static bool is_allowed(int fd, bool *ret_root)
 
 static void add_client(struct client *client, int fd, bool is_root)
 {
-	unsigned tag = (unsigned)(client - control_server.client);
+	unsigned tag = (unsigned)(client - control_clients);
 
 	if (client->used)
 		drop_client(client);
@@ -149,7 +149,7 @@ static void await_request(struct client *client)
 	client->received = client->sent = client->reply.len = 0;
 	client->reply.comma = false;
 	watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLIN,
-		  (unsigned)(client - control_server.client));
+		  (unsigned)(client - control_clients));
 }
 
 static void send_reply(struct client *client)
@@ -172,7 +172,7 @@ static void send_reply(struct client *client)
 	}
 	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
 		watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLOUT,
-			  (unsigned)(client - control_server.client));
+			  (unsigned)(client - control_clients));
 	else if (client->stays && client->sent == reply->len && !reply->failed)
 		await_request(client);
 	else
@@ -196,7 +196,7 @@ static void answer_line(struct client *client, char *line, size_t len)
 /* Receive from a client. Returns 1 if the request was complete and was answered, otherwise 0. */
 static int read_request(struct client *client)
 {
-	char *request = requests[client - control_server.client];
+	char *request = requests[client - control_clients];
 	size_t room = MAX_REQUEST - 1 - client->received;
 	ssize_t n = recv(client->socket.fd, request + client->received, room, MSG_DONTWAIT);
 	const char *end;
@@ -236,8 +236,8 @@ void control_drop_idle(void)
 {
 	uint64_t time = control_now();
 
-	for (struct client *client = control_server.client;
-	     client < control_server.client + MAX_CLIENTS; client++) {
+	for (struct client *client = control_clients; client < control_clients + MAX_CLIENTS;
+	     client++) {
 		if (client->used && client->progress + IDLE_MS <= time)
 			drop_client(client);
 	}

@@ -62,8 +62,9 @@ extern struct control_server {
 	atomic_int error; /* why the socket could not be opened, or the thread started, as -errno */
 	unsigned clients;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct client client[MAX_CLIENTS];
 } control_server;
+/* Apart from control_server, whose initial values would make pages of the library's file of them. */
+extern struct client control_clients[MAX_CLIENTS];
 
 /* --- timer.c ---------------------------------------------------------------------------- */
 

@@ -75,7 +75,7 @@ static int serve_event(const struct epoll_event *event)
 	unsigned tag = event->data.u32;
 
 	if (tag < MAX_CLIENTS)
-		return control_serve_client(&control_server.client[tag]);
+		return control_serve_client(&control_clients[tag]);
 	if (tag == TAG_LISTENER)
 		control_accept();
 	else if (tag == TAG_TIMER)

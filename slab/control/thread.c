@@ -8,6 +8,7 @@
 #include "control/clients.h"
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/libc.h"
 #include "base/note.h"
 #include "base/own_work.h"
@@ -37,7 +38,7 @@ static struct {
 
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
-static size_t tls_bytes; /* of all libraries that were loaded at the start */
+static SLAB_EARLY size_t tls_bytes; /* of all libraries that were loaded at the start */
 
 /* --- the end of the main thread ------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ struct control_server control_server = {
 	.listener = DESCRIPTOR_NONE,
 	.timer = DESCRIPTOR_NONE,
 };
+struct client control_clients[MAX_CLIENTS];
 
 atomic_int control_state;
 atomic_bool control_main_thread_gone;

@@ -8,6 +8,7 @@
 #include "memory/machine.h"
 #include "memory/turn.h"
 #include "base/cancel.h"
+#include "base/compiler.h"
 #include "core/flush_lock.h"
 #include "core/registry.h"
 #include "core/shard.h"
@@ -35,7 +36,7 @@
 #define MUCH_PART 1024u
 
 uint64_t growth_from = (uint64_t)1 << 20;
-uint64_t growth_peak, growth_peak_from = (uint64_t)1 << 20;
+SLAB_EARLY uint64_t growth_peak, growth_peak_from = (uint64_t)1 << 20;
 
 static uint64_t next_from(uint64_t used)
 {

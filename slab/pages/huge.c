@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 
 #include "pages/huge.h"
+#include "base/compiler.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "pages/account.h"
@@ -32,7 +33,7 @@
 
 /* Atomic: whether libslab populates huge pages. */
 enum state { UNKNOWN, USED, UNUSED };
-static unsigned state;
+static SLAB_EARLY unsigned state;
 /* Atomic: the bytes of slabs from which on SLAB_HUGE=auto populates the next one. */
 static uint64_t next_from = HUGE_LEAST;
 
@@ -69,8 +70,8 @@ static uint64_t pretended_time(uint64_t us)
 
 /* The system's setting, for a process that must not ask later; empty: its words do not hold for
  * this process. */
-static char learned[SETTING_MAX];
-static bool is_learned;
+static SLAB_EARLY char learned[SETTING_MAX];
+static SLAB_EARLY bool is_learned;
 
 static void read_setting(char text[SETTING_MAX])
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/compiler.h"
 #include "base/fail.h"
 #include "base/signals.h"
 #include "core/gate.h"
@@ -80,7 +81,7 @@ void closing_after_fork_child(struct slab_cache *cache)
 /* One array may have more objects than fit on the stack of a thread that calls malloc(). So there is
  * one buffer, which a thread with a flush_lock uses; no other lock but those of shards is taken
  * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. */
-static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+static SLAB_EARLY pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *buffer[OBJECTS_MAX];
 
 static void buffer_take(struct slab_cache *cache)

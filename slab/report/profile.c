@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap profile's thresholds and sites (profile.h). */
 #include "report/profile.h"
+#include "base/compiler.h"
 #include "base/clock.h"
 #include "pages/os.h"
 #include "report/track.h"
@@ -16,7 +17,7 @@
 
 #define BUCKETS (1u << 12)
 
-struct profile heap_profile;
+SLAB_EARLY struct profile heap_profile;
 static uint32_t buckets[BUCKETS]; /* number of the newest site, 0: none; atomic */
 __thread struct profile_countdown profile_countdown __attribute__((tls_model("initial-exec")));
 

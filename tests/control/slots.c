@@ -11,14 +11,14 @@ unsigned client_slots_in_use(void)
 	unsigned used = 0;
 
 	for (unsigned i = 0; i < MAX_CLIENTS; i++)
-		used += control_server.client[i].used;
+		used += control_clients[i].used;
 	return used;
 }
 
 unsigned events_of_dropped(void)
 {
 	struct epoll_event events[16];
-	const int copy = dup(control_server.client[0].socket.fd);
+	const int copy = dup(control_clients[0].socket.fd);
 	unsigned of_clients = 0;
 	int n;
 
