@@ -105,7 +105,7 @@ unsigned length_miss(struct slab_cache *cache, int cpu)
 	}
 	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache))
 		limit = cpu_array_room(false);
-	if (limit != cpu_array_limit(array))
-		cpu_array_set_limit(array, (unsigned)limit);
+	/* Not read before: the first read of a page is a page fault of its own. */
+	cpu_array_set_limit(array, (unsigned)limit);
 	return (unsigned)limit;
 }
