@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/cache.h"
 #include "pages/segment.h"
 
 /* size > 0; align is a power of two. NULL and ENOMEM if there is no memory. */
@@ -48,13 +49,32 @@ void large_profile_again(void *ptr, size_t size, const void *caller);
 
 /* --- types (large_type.c) ---------------------------------------------------------- */
 
+/* Words of a large allocation's map; the first one has its birth. */
+enum { LARGE_TYPE = 1, LARGE_BYTES = 2 };
+
+/* The cache that counts it; NULL: it has no type. */
+static inline struct slab_cache *large_type(const struct slab *slab)
+{
+	return (struct slab_cache *)slab->map[LARGE_TYPE];
+}
 /* A new allocation has no type yet. */
-void large_type_none(struct slab *slab);
+static inline void large_type_none(struct slab *slab)
+{
+	slab->map[LARGE_TYPE] = 0;
+}
 /* If this is a large allocation, and the token is not 0, it has this type and its present size from now
  * on. Returns ptr. */
 void *large_type_set(void *ptr, uint64_t token);
 /* It is being freed. */
-void large_type_end(struct slab *slab);
+static inline void large_type_end(struct slab *slab)
+{
+	struct slab_cache *cache = large_type(slab);
+
+	if (!cache)
+		return;
+	__atomic_fetch_sub(&cache->above.objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&cache->above.bytes, slab->map[LARGE_BYTES], __ATOMIC_RELAXED);
+}
 /* 0: it has none. */
 uint64_t large_type_token(const struct slab *slab);
 

@@ -300,6 +300,15 @@ size_t slab_usable_size(const void *ptr)
 	return slab ? usable(cache, slab, ptr) : 0;
 }
 
+SLAB_SLOWPATH void *token_malloc_slow(size_t size, uint64_t token, const void *caller)
+{
+	struct slab_cache *cache = token_cache_get(token, size);
+
+	return cache ? slab_alloc_slow(cache, size, caller)
+		     : large_type_set(slab_malloc_from(size, caller),
+				      size > SLAB_MALLOC_MAX_CACHED ? token : 0);
+}
+
 static void *move(void *ptr, size_t old, size_t size, uint64_t token, const void *caller)
 {
 	void *to;

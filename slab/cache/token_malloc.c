@@ -12,15 +12,6 @@
 #include "cache/token.h"
 #include "debug/debug_cache.h"
 
-SLAB_SLOWPATH void *token_malloc_slow(size_t size, uint64_t token, const void *caller)
-{
-	struct slab_cache *cache = token_cache_get(token, size);
-
-	return cache ? slab_alloc_slow(cache, size, caller)
-		     : large_type_set(slab_malloc_from(size, caller),
-				      size > SLAB_MALLOC_MAX_CACHED ? token : 0);
-}
-
 static inline bool pop(size_t size, uint64_t token, void **ret_obj)
 {
 	struct slab_cache *cache = token ? token_cache_find(token, size) : NULL;
