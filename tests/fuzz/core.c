@@ -281,6 +281,7 @@ static void query_all(struct memory *memory)
 		"traces freed 0 entry",
 		"slabs second",
 		"objects",
+		"object 4096",
 		"regions",
 		"validate entry",
 		"validate pblock",

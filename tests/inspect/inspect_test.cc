@@ -115,8 +115,8 @@ TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 	EXPECT_EQ(
 		all.text,
 		"{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
-		"memory; that can be: ping, stats, slabs, traces, profile, waste, objects, regions, "
-		"validate\"}");
+		"memory; that can be: ping, stats, slabs, traces, profile, waste, objects, object, "
+		"regions, validate\"}");
 }
 
 TEST(InspectTest, AnUnknownCacheIsNamed)
@@ -183,6 +183,7 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 {
 	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects many(plain, 5000), few(flagged, 300);
+	void *object = slab_alloc(flagged);
 	std::mt19937_64 random(20261121);
 
 	const unsigned rounds = under_tsan ? 280 : 1400;
@@ -190,16 +191,18 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 
 	for (unsigned round = 0; round < rounds; round++) {
 		const std::uint64_t rarity = UINT64_C(1) << random() % 14;
-		const std::string requests[] = {"stats",
-						"slabs " + flagged.name(),
-						"traces allocated 0 " + flagged.name(),
-						"objects",
-						"regions",
-						"waste",
-						"validate " + plain.name(),
-						"validate " + flagged.name()};
-		const answered all =
-			inspect(requests[round % 8], [&](char *bytes, std::size_t size) {
+		const std::string requests[] = {
+			"stats",
+			"slabs " + flagged.name(),
+			"traces allocated 0 " + flagged.name(),
+			"objects",
+			"object " + std::to_string(reinterpret_cast<std::uintptr_t>(object)),
+			"regions",
+			"waste",
+			"validate " + plain.name(),
+			"validate " + flagged.name()};
+		const answered all = inspect(
+			requests[round % std::size(requests)], [&](char *bytes, std::size_t size) {
 				if (random() % rarity == 0)
 					bytes[random() % size] ^=
 						static_cast<char>(1 << random() % 8);
@@ -212,6 +215,7 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 	}
 	EXPECT_GT(answers, rounds / 28);
 	EXPECT_GT(refusals, rounds / 28);
+	slab_free(flagged, object);
 }
 
 TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)

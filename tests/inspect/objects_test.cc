@@ -136,6 +136,40 @@ TEST(ObjectsTest, AGuardedObjectIsChecked)
 	slab_free(cache, object);
 }
 
+std::string what_is_at(std::uintptr_t address)
+{
+	return inspect("object " + std::to_string(address)).text;
+}
+
+TEST(ObjectsTest, AnAddressIsThatOfAnObjectItsStateAndItsTracks)
+{
+	test_cache cache(100, SLAB_RED_ZONE | SLAB_STORE_USER);
+	void *object = slab_alloc(cache);
+	const auto address = reinterpret_cast<std::uintptr_t>(object);
+
+	expect_has(what_is_at(address + 99), "\"cache\":\"" + std::string(cache.name()) + "\"");
+	expect_has(what_is_at(address + 99),
+		   "\"address\":" + std::to_string(address) + ",\"size\":100,");
+	expect_has(what_is_at(address),
+		   "\"state\":\"allocated\",\"requested\":100,\"allocated\":{");
+	slab_free(cache, object);
+	expect_has(what_is_at(address), "\"state\":\"free\"");
+	expect_has(what_is_at(address), "\"freed\":{\"when\":");
+}
+
+TEST(ObjectsTest, AnAddressMayBeThatOfALargeAllocationOrOfNothing)
+{
+	void *large = slab_malloc(100000);
+	const auto address = reinterpret_cast<std::uintptr_t>(large);
+	const int here = 0;
+
+	expect_has(what_is_at(address + 1),
+		   "\"address\":" + std::to_string(address) + ",\"size\":100000}");
+	slab_mfree(large);
+	EXPECT_EQ(what_is_at(reinterpret_cast<std::uintptr_t>(&here)),
+		  "{\"slab\":2,\"ok\":true}");
+}
+
 TEST(ObjectsTest, LargeAllocationsAreListed)
 {
 	void *slab = slab_malloc(100000), *mapped = slab_malloc(20000000);

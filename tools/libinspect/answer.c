@@ -315,6 +315,7 @@ static const struct {
 	{"profile", false, inspect_put_profile},
 	{"waste", false, inspect_put_waste},
 	{"objects", true, inspect_put_objects},
+	{"object", true, inspect_put_object},
 	{"regions", false, inspect_put_regions},
 	{"validate", true, inspect_put_verified},
 };
@@ -331,7 +332,7 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 	}
 	return refuse(json, -EINVAL,
 		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
-		      "traces, profile, waste, objects, regions, validate",
+		      "traces, profile, waste, objects, object, regions, validate",
 		      request);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers about objects and memory: "objects", "regions" and "validate" (docs/schema). */
+/* Answers about objects and memory: "objects", "object", "regions" and "validate" (docs/schema). */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "objects.h"
 #include "regions.h"
@@ -112,6 +114,129 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 	put_stacks(json, in, rows.stacks);
 	control_end(json);
 	os_unmap(rows.stacks, STACK_WORDS * sizeof(uint64_t));
+	return error;
+}
+
+/* --- one object --------------------------------------------------------------------------- */
+
+struct wanted {
+	struct slab_json *json;
+	uint64_t address;
+	bool found;
+};
+
+static const char *state_text(char state)
+{
+	switch (state) {
+	case SEEN_ALLOCATED:
+		return "allocated";
+	case SEEN_FREE:
+		return "free";
+	case SEEN_HELD:
+		return "free, in an array or a magazine";
+	case SEEN_WAITING:
+		return "freed, waits for a grace period";
+	case SEEN_RESERVE:
+		return "free, in the reserve";
+	case SEEN_LOST:
+		return "damaged, not handed out again";
+	default:
+		return "never handed out";
+	}
+}
+
+static void put_track(struct slab_json *json, struct inspection *in, const char *name,
+		      const char *record, unsigned which)
+{
+	struct slab_track told;
+	struct track track;
+
+	memcpy(&track, record + sizeof(struct debug_object) + which * sizeof(track), sizeof(track));
+	inspect_describe_track(in, &track, &told);
+	if (!told.tid)
+		return;
+	slab_json_open(json, name, '{');
+	slab_json_number(json, "when", track.when);
+	slab_json_number(json, "tid", (uint64_t)told.tid);
+	slab_json_string(json, "thread", told.thread);
+	if (told.cpu >= 0)
+		slab_json_number(json, "cpu", (uint64_t)told.cpu);
+	inspect_put_stack(json, told.frame, told.frames);
+	slab_json_close(json, '}');
+}
+
+static void put_record(struct slab_json *json, struct inspection *in,
+		       const struct inspect_objects *seen, uint64_t index)
+{
+	const struct slab_debug *debug = &seen->slab->debug;
+	const char *record = seen->records + index * debug->stride;
+	struct debug_object object;
+
+	memcpy(&object, record, sizeof(object));
+	slab_json_number(json, "requested", object.requested);
+	if (!seen->stack || debug->stride < sizeof(object) + 2 * sizeof(struct track))
+		return;
+	put_track(json, in, "allocated", record, TRACK_ALLOC);
+	put_track(json, in, "freed", record, TRACK_FREE);
+}
+
+static void put_object(struct inspection *in, struct inspect_cache *cache,
+		       const struct inspect_objects *seen, void *arg)
+{
+	const struct inspect_slab *slab = seen->slab;
+	struct wanted *wanted = arg;
+	struct slab_json *json = wanted->json;
+	uint64_t index;
+
+	if (wanted->found || wanted->address - slab->address >= slab->bytes || !seen->count)
+		return;
+	wanted->found = true;
+	index = (wanted->address - slab->address) / seen->stride;
+	slab_json_string(json, "cache", cache->copy->name);
+	slab_json_number(json, "objects", seen->count);
+	slab_json_number(json, "used", slab->used);
+	control_put_debug_flags(json, "debug_flags", slab->debug.debug_flags);
+	slab_json_bool(json, "legacy", slab->is_legacy);
+	if (index >= seen->count)
+		return;
+	slab_json_number(json, "index", index);
+	slab_json_number(json, "address", seen->first + index * seen->stride);
+	slab_json_number(json, "size",
+			 seen->records ? slab->debug.object_size : cache->copy->object_size);
+	slab_json_string(json, "state", state_text(seen->state[index]));
+	if (seen->records && index < slab->slab.initialized)
+		put_record(json, in, seen, index);
+}
+
+/* A segment is told of before the large allocations in it. */
+static void put_place(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg)
+{
+	struct wanted *wanted = arg;
+
+	if (wanted->address - address >= bytes)
+		return;
+	if (!wanted->found)
+		slab_json_bool(wanted->json, "own", true);
+	wanted->found = true;
+	if (kind != REGION_LARGE)
+		return;
+	slab_json_number(wanted->json, "address", address);
+	slab_json_number(wanted->json, "size", bytes);
+}
+
+int inspect_put_object(struct inspection *in, const char *rest, struct slab_json *json)
+{
+	struct wanted wanted = {.json = json, .address = strtoull(rest, NULL, 0)};
+	int error = inspect_load(in);
+	size_t strays;
+
+	if (error)
+		return error;
+	control_begin(json, true);
+	error = inspect_each_objects(in, put_object, &wanted, &strays);
+	if (!error && !wanted.found)
+		error = inspect_each_region(in, put_place, &wanted);
+	control_end(json);
 	return error;
 }
 
