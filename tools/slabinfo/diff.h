@@ -50,6 +50,7 @@ int64_t growth_of(const struct growth *growth);
 struct growth change_objects(const struct change *change);
 struct growth change_bytes(const struct change *change);
 
+bool change_is_same(const struct change *change);
 /* change_name: "new", "gone", "changed" or "same". */
 const char *change_name(const struct change *change);
 

@@ -2,7 +2,7 @@
 /*
  * --top: a live screen. A "look" is one query of the process.
  *
- *   top.c          the start; queries the process: statistics, counting, the slabs of a cache
+ *   top_source.c   queries the process: statistics, counting, the slabs of a cache
  *   top_rows.c     makes rows with rates from two looks: selects and sorts them
  *   top_columns.c  the table's columns
  *   top_draw.c     pages of the screen, drawn on a picture: table, help
@@ -65,7 +65,7 @@ struct look {
 	struct model model; /* its document is NULL without an answer */
 	double at;          /* seconds of the monotonic clock */
 	time_t wall;
-	double took; /* seconds of work; see top.c */
+	double took; /* seconds of work; see top_source.c */
 };
 
 enum page {
@@ -91,7 +91,7 @@ struct top_source {
 struct top {
 	struct options options; /* a copy: keys change it */
 	struct top_source source;
-	struct look now, before; /* before: an earlier one, see top.c */
+	struct look now, before; /* before: an earlier one, see top_source.c */
 	struct occupancy slabs; /* of the cache on the detail page */
 	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
 	double interval; /* requested seconds */
@@ -122,7 +122,11 @@ struct top {
 	char input[TOP_INPUT];
 };
 
-/* top.c */
+/* top_source.c */
+
+/* top_source_open: prepare; nothing is queried yet. */
+void top_source_open(struct top *top, struct process *process);
+void top_source_close(struct top *top);
 
 /*
  * top_look: query the process, put the answer into top->now, and make the rows. Without an answer nothing changes, and top->trouble has the reason.
