@@ -219,8 +219,7 @@ struct lists {
 
 struct scan {
 	struct lists *lists;
-	char *records;
-	size_t records_room;
+	struct inspect_buffer records;
 	struct held_list held;
 	size_t matched; /* held objects that lie in slabs of the loaded caches */
 	void (*fn)(struct inspection *in, struct inspect_cache *cache,
@@ -250,17 +249,7 @@ static int read_records(struct scan *scan, const struct inspection *in,
 {
 	const size_t bytes = (size_t)slab->slab.initialized * slab->debug.stride;
 
-	if (bytes > scan->records_room) {
-		if (scan->records_room)
-			os_unmap(scan->records, scan->records_room);
-		scan->records_room = os_pages(bytes);
-		scan->records = os_map(scan->records_room, 1);
-		if (!scan->records) {
-			scan->records_room = 0;
-			return -ENOMEM;
-		}
-	}
-	return inspect_read(in, (uintptr_t)(slab->slab.debug + 1), bytes, scan->records);
+	return inspect_fetch(in, (uintptr_t)(slab->slab.debug + 1), bytes, &scan->records);
 }
 
 /* --- states ------------------------------------------------------------------------------- */
@@ -322,7 +311,7 @@ static void mark_records(struct scan *scan, const struct inspect_slab *slab)
 
 	memset(lists->state, SEEN_FRESH, slab->slab.objects);
 	for (unsigned i = 0; i < slab->slab.initialized; i++) {
-		const char *at = scan->records + (size_t)i * slab->debug.stride;
+		const char *at = scan->records.bytes + (size_t)i * slab->debug.stride;
 		struct debug_object record;
 		struct track track;
 
@@ -412,7 +401,7 @@ static void see_slab(struct inspection *in, struct inspect_cache *cache,
 	if (scan->error)
 		return;
 	if (has_records)
-		seen.records = scan->records;
+		seen.records = scan->records.bytes;
 	if (has_records && slab->debug.debug_flags & SLAB_STORE_USER)
 		seen.stack = scan->lists->stack;
 	mark_held(scan, in, cache, &seen);
@@ -436,8 +425,7 @@ int inspect_each_objects(struct inspection *in,
 	if (!error)
 		error = scan.error;
 	*ret_strays = scan.held.count - scan.matched;
-	if (scan.records_room)
-		os_unmap(scan.records, scan.records_room);
+	inspect_buffer_free(&scan.records);
 	inspect_held_free(&scan.held);
 	os_unmap(scan.lists, sizeof(*scan.lists));
 	return error;

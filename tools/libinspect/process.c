@@ -37,6 +37,26 @@ int inspect_read(const struct inspection *in, uint64_t address, size_t size, voi
 	return inspect_read_pieces(in, address, size, size, 1, to);
 }
 
+void inspect_buffer_free(struct inspect_buffer *buffer)
+{
+	if (buffer->room)
+		os_unmap(buffer->bytes, buffer->room);
+	*buffer = (struct inspect_buffer){.bytes = NULL};
+}
+
+int inspect_fetch(const struct inspection *in, uint64_t address, size_t size,
+		  struct inspect_buffer *buffer)
+{
+	if (size > buffer->room) {
+		inspect_buffer_free(buffer);
+		buffer->bytes = os_map(os_pages(size), 1);
+		if (!buffer->bytes)
+			return -ENOMEM;
+		buffer->room = os_pages(size);
+	}
+	return inspect_read(in, address, size, buffer->bytes);
+}
+
 static const uint32_t own_layout[ROOT_FIELDS_MAX] = ROOT_LAYOUT;
 
 static int read_root(struct inspection *in)

@@ -95,6 +95,14 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
+/* inspect_fetch: the same to a buffer that grows; all zero it is empty. -ENOMEM: it cannot. */
+struct inspect_buffer {
+	char *bytes;
+	size_t room;
+};
+int inspect_fetch(const struct inspection *in, uint64_t address, size_t size,
+		  struct inspect_buffer *buffer);
+void inspect_buffer_free(struct inspect_buffer *buffer);
 /* inspect_node: read a node of a loaded cache. */
 int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
 		 struct cache_node *node);

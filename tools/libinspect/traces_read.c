@@ -12,33 +12,13 @@
 struct scan {
 	struct call_sites sites;
 	bool tracked; /* a slab with tracks was found */
-	char *records; /* of the present slab */
-	size_t room;
+	struct inspect_buffer records; /* of the present slab */
 	int error;
 };
 
 static size_t record_bytes(const struct inspect_slab *seen)
 {
 	return (size_t)seen->slab.initialized * seen->debug.stride;
-}
-
-/* Copy the records of a slab's objects. */
-static int read_records(struct scan *scan, const struct inspection *in,
-			const struct inspect_slab *seen)
-{
-	const size_t bytes = record_bytes(seen);
-
-	if (bytes > scan->room) {
-		if (scan->room)
-			os_unmap(scan->records, scan->room);
-		scan->room = os_pages(bytes);
-		scan->records = os_map(scan->room, 1);
-		if (!scan->records) {
-			scan->room = 0;
-			return -ENOMEM;
-		}
-	}
-	return inspect_read(in, (uintptr_t)(seen->slab.debug + 1), bytes, scan->records);
 }
 
 static void add_slab(struct inspection *in, struct inspect_cache *cache,
@@ -55,10 +35,11 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 	/* The slab was reused between the copies of its descriptor and of its struct slab_debug. */
 	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
 		return;
-	scan->error = read_records(scan, in, seen);
+	scan->error = inspect_fetch(in, (uintptr_t)(seen->slab.debug + 1), record_bytes(seen),
+				    &scan->records);
 	if (!scan->error)
-		call_sites_add(&scan->sites, &seen->debug, scan->records, seen->slab.initialized,
-			       seen->slab.node);
+		call_sites_add(&scan->sites, &seen->debug, scan->records.bytes,
+			       seen->slab.initialized, seen->slab.node);
 }
 
 unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames)
@@ -119,8 +100,7 @@ long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since
 		result = scan.tracked ? call_sites_each(&scan.sites, in->reader->now_ms, frames_of,
 							in, fn, arg)
 				      : -ENODATA;
-	if (scan.room)
-		os_unmap(scan.records, scan.room);
+	inspect_buffer_free(&scan.records);
 	call_sites_end(&scan.sites);
 	return result;
 }

@@ -22,8 +22,7 @@ struct verify {
 	struct verify_counts counts;
 	char *memory; /* a copy of the slab's memory */
 	struct verify_lists *lists; /* behind that memory: they are large */
-	char *side; /* a copy of its struct slab_debug and records */
-	size_t side_room;
+	struct inspect_buffer side; /* a copy of its struct slab_debug and records */
 	see_problem *fn;
 	void *arg;
 	int error;
@@ -116,21 +115,6 @@ static int read_memory(const struct verify *verify, const struct inspect_slab *s
 	return inspect_read(verify->in, seen->address, seen->bytes, verify->memory);
 }
 
-static int read_side(struct verify *verify, const struct inspect_slab *seen)
-{
-	if (seen->side > verify->side_room) {
-		if (verify->side_room)
-			os_unmap(verify->side, verify->side_room);
-		verify->side_room = os_pages(seen->side);
-		verify->side = os_map(verify->side_room, 1);
-		if (!verify->side) {
-			verify->side_room = 0;
-			return -ENOMEM;
-		}
-	}
-	return inspect_read(verify->in, (uintptr_t)seen->slab.debug, seen->side, verify->side);
-}
-
 struct copied {
 	struct verify *verify;
 	const struct inspect_slab *seen;
@@ -151,7 +135,7 @@ static bool is_free_guarded(const struct verify *verify, const struct inspect_sl
 {
 	struct debug_object record;
 
-	memcpy(&record, verify->side + sizeof(struct slab_debug), sizeof(record));
+	memcpy(&record, verify->side.bytes + sizeof(struct slab_debug), sizeof(record));
 	return seen->guarded && record.state == OBJECT_FREE;
 }
 
@@ -164,7 +148,7 @@ static void check_copy(struct verify *verify, struct inspect_cache *cache,
 
 	slab.base = verify->memory;
 	slab.user = (const void *)((uintptr_t)cache->copy | SLAB_TAG_DEBUG);
-	slab.debug = (struct slab_debug *)verify->side;
+	slab.debug = (struct slab_debug *)verify->side.bytes;
 	memcpy(slab.debug, &seen->debug, sizeof(seen->debug));
 	debug_check_copy(cache->copy, &slab, tell_of_copy, &copied);
 }
@@ -178,7 +162,7 @@ static void check_debug(struct verify *verify, struct inspect_cache *cache,
 		tell_of_sizes(verify, cache, seen);
 		return;
 	}
-	error = read_side(verify, seen);
+	error = inspect_fetch(verify->in, (uintptr_t)seen->slab.debug, seen->side, &verify->side);
 	if (!error && is_free_guarded(verify, seen))
 		return;
 	if (!error)
@@ -258,8 +242,7 @@ int inspect_verify(struct inspection *in, see_problem *fn, void *arg,
 		return -ENOMEM;
 	verify.lists = (struct verify_lists *)(verify.memory + SLAB_BYTES_MAX);
 	error = check_cache(&verify);
-	if (verify.side_room)
-		os_unmap(verify.side, verify.side_room);
+	inspect_buffer_free(&verify.side);
 	os_unmap(verify.memory, bytes);
 	*ret_counts = verify.counts;
 	return error;
