@@ -166,8 +166,7 @@ TEST(ObjectsTest, AnAddressMayBeThatOfALargeAllocationOrOfNothing)
 	expect_has(what_is_at(address + 1),
 		   "\"address\":" + std::to_string(address) + ",\"size\":100000}");
 	slab_mfree(large);
-	EXPECT_EQ(what_is_at(reinterpret_cast<std::uintptr_t>(&here)),
-		  "{\"slab\":2,\"ok\":true}");
+	EXPECT_EQ(what_is_at(reinterpret_cast<std::uintptr_t>(&here)), "{\"slab\":2,\"ok\":true}");
 }
 
 TEST(ObjectsTest, LargeAllocationsAreListed)
