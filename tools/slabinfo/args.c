@@ -6,7 +6,6 @@
  * where it means nothing, as in the kernel's tool.
  */
 #include "options.h"
-#include "views.h"
 
 static bool set_view(struct options *options, enum view view)
 {
@@ -29,14 +28,22 @@ static bool parse_number(const char *text, long min, long max, long *number)
 	return isdigit((unsigned char)*text) && !*end && !errno && *number >= min && *number <= max;
 }
 
+/* The same with an error message: what the text is. */
+static bool take_number(const char *text, long min, long max, const char *what, long *number)
+{
+	if (parse_number(text, min, max, number))
+		return true;
+	fail("\"%s\" is %s", text, what);
+	return false;
+}
+
 static bool set_pid(struct options *options, const char *text)
 {
 	long pid;
 
-	if (!parse_number(text, 1, INT_MAX, &pid)) {
-		fail("\"%s\" is not a process number; --pid takes a number from 1 on", text);
+	if (!take_number(text, 1, INT_MAX, "not a process number; --pid takes a number from 1 on",
+			 &pid))
 		return false;
-	}
 	options->choice.pid = (pid_t)pid;
 	return true;
 }
@@ -45,11 +52,10 @@ static bool set_copy(struct options *options, const char *text)
 {
 	long copy;
 
-	if (!parse_number(text, 1, INT_MAX, &copy)) {
-		fail("\"%s\" is not a copy of libslab; --copy takes a number from 1 on, as in --list",
-		     text);
+	if (!take_number(text, 1, INT_MAX,
+			 "not a copy of libslab; --copy takes a number from 1 on, as in --list",
+			 &copy))
 		return false;
-	}
 	options->choice.copy = (unsigned)copy;
 	return true;
 }
@@ -58,23 +64,20 @@ static bool set_lines(struct options *options, const char *text)
 {
 	long lines;
 
-	if (!parse_number(text, 1, LONG_MAX, &lines)) {
-		fail("\"%s\" is not a number of lines; -N takes a number from 1 on", text);
+	if (!take_number(text, 1, LONG_MAX, "not a number of lines; -N takes a number from 1 on",
+			 &lines))
 		return false;
-	}
 	options->lines = (size_t)lines;
 	return true;
 }
 
 static bool set_sample(struct options *options, const char *text)
 {
-	if (!parse_number(text, 0, LONG_MAX, &options->sample)) {
-		fail("\"%s\" is not a number of allocations; --sample takes one from 1 on, and 0 for "
-		     "off",
-		     text);
-		return false;
-	}
-	return set_view(options, VIEW_SAMPLE);
+	return take_number(
+		       text, 0, LONG_MAX,
+		       "not a number of allocations; --sample takes one from 1 on, and 0 for off",
+		       &options->sample) &&
+	       set_view(options, VIEW_SAMPLE);
 }
 
 /* A view of its own, unless it is drawn or written (settle_part()). */
@@ -109,12 +112,12 @@ static bool set_since_mark(struct options *options, const char *text)
 {
 	long mark = 0;
 
-	if (text && !parse_number(text, 1, LONG_MAX, &mark)) {
-		fail("\"%s\" is not a mark; --since-mark takes the number that --mark printed, or "
-		     "nothing for the last one",
-		     text);
+	if (text &&
+	    !take_number(text, 1, LONG_MAX,
+			 "not a mark; --since-mark takes the number that --mark printed, or "
+			 "nothing for the last one",
+			 &mark))
 		return false;
-	}
 	options->mark = (uint64_t)mark;
 	return set_view(options, VIEW_SINCE_MARK);
 }
@@ -177,29 +180,21 @@ static bool set_attribute(struct options *options, const char *text)
 	return set_view(options, VIEW_SET);
 }
 
-/* Seconds, with a fraction: 0.01 to 86400. */
-static bool parse_seconds(const char *text, double *seconds)
+/* Seconds, with a fraction. */
+static bool set_seconds(double *seconds, const char *text, const char *what)
 {
 	char *end;
 
 	*seconds = strtod(text, &end);
-	return isdigit((unsigned char)*text) && !*end && *seconds >= 0.01 && *seconds <= 86400;
+	if (isdigit((unsigned char)*text) && !*end && *seconds >= 0.01 && *seconds <= 86400)
+		return true;
+	fail("\"%s\" is %s; accepted are 0.01 to 86400 seconds", text, what);
+	return false;
 }
 
 static bool set_interval(struct options *options, const char *text)
 {
-	if (parse_seconds(text, &options->interval))
-		return true;
-	fail("\"%s\" is not an interval; accepted are 0.01 to 86400 seconds", text);
-	return false;
-}
-
-static bool set_stop_limit(struct options *options, const char *text)
-{
-	if (parse_seconds(text, &options->stop_limit))
-		return true;
-	fail("\"%s\" is no time for --stop-limit; accepted are 0.01 to 86400 seconds", text);
-	return false;
+	return set_seconds(&options->interval, text, "not an interval");
 }
 
 static bool set_order(struct options *options, enum order order)
@@ -225,10 +220,9 @@ static bool set_flag(struct options *options, int option)
 		{OPTION_JSON, &options->json},
 	};
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (flags[i].option == option)
 			return *flags[i].flag = true;
-	}
 	return false;
 }
 
@@ -259,12 +253,6 @@ static bool set_choice(struct options *options, int option)
 	return true;
 }
 
-/* An option that chooses a view and nothing else. */
-static bool set_view_option(struct options *options, int option)
-{
-	return set_view(options, view_of_option(option)->view);
-}
-
 static bool set_option(struct options *options, int option)
 {
 	if (set_flag(options, option))
@@ -286,7 +274,7 @@ static bool set_option(struct options *options, int option)
 	case OPTION_INTERVAL:
 		return set_interval(options, optarg);
 	case OPTION_STOP_LIMIT:
-		return set_stop_limit(options, optarg);
+		return set_seconds(&options->stop_limit, optarg, "no time for --stop-limit");
 	case OPTION_SAMPLE:
 		return set_sample(options, optarg);
 	case OPTION_SET:
@@ -308,7 +296,7 @@ static bool set_option(struct options *options, int option)
 	case OPTION_RECORD:
 	case OPTION_PLOT:
 		options->file = optarg;
-		return set_view_option(options, option);
+		return set_view(options, view_of_option(option)->view);
 	case 'p':
 	case OPTION_PROCESS:
 	case OPTION_COPY:
@@ -318,7 +306,7 @@ static bool set_option(struct options *options, int option)
 	case OPTION_MEMORY:
 		return set_choice(options, option);
 	default:
-		return set_view_option(options, option);
+		return set_view(options, view_of_option(option)->view);
 	}
 }
 
@@ -364,20 +352,17 @@ static bool settle_choice(const struct options *options)
 	return false;
 }
 
-static bool settle_interval(const struct options *options)
+static bool settle_seconds(const struct options *options)
 {
-	if (!options->interval || options->view == VIEW_TOP || options->view == VIEW_RECORD)
-		return true;
-	fail("--interval is the time between two looks; it goes with --top and --record");
-	return false;
-}
+	const enum view view = options->view;
 
-static bool settle_stop_limit(const struct options *options)
-{
-	if (options->stop_limit == 0 || options->view == VIEW_FIND_LEAKS ||
-	    options->view == VIEW_VALIDATE)
+	if (options->interval && view != VIEW_TOP && view != VIEW_RECORD)
+		fail("--interval is the time between two looks; it goes with --top and --record");
+	else if (options->stop_limit != 0 && view != VIEW_FIND_LEAKS && view != VIEW_VALIDATE)
+		fail("--stop-limit is how long a process may stand still; it goes with --find-leaks "
+		     "and -v");
+	else
 		return true;
-	fail("--stop-limit is how long a process may stand still; it goes with --find-leaks and -v");
 	return false;
 }
 
@@ -458,11 +443,29 @@ static bool set_pattern(struct options *options, char **words)
 	return true;
 }
 
+/* --find-leaks takes a first operand that is a PID or the name of a file, if no option names a process.
+ * Returns the operands that are left. */
+static char **take_target(struct options *options, char **words)
+{
+	struct choice *choice = &options->choice;
+	struct stat status;
+	long pid;
+
+	if (options->view != VIEW_FIND_LEAKS || !words[0] || choice->pid || choice->name ||
+	    choice->core)
+		return words;
+	if (parse_number(words[0], 1, INT_MAX, &pid))
+		choice->pid = (pid_t)pid;
+	else if (stat(words[0], &status) == 0)
+		choice->core = words[0];
+	return choice->pid || choice->core ? words + 1 : words;
+}
+
 static bool settle(struct options *options, char **words)
 {
-	words = target_take(options, words);
+	words = take_target(options, words);
 	if (!settle_part(options) || !settle_json(options) || !settle_choice(options) ||
-	    !settle_interval(options) || !settle_stop_limit(options))
+	    !settle_seconds(options))
 		return false;
 	if (view_rules(options->view)->with & WITH_OPERANDS)
 		return set_operands(options, words);

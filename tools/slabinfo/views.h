@@ -124,9 +124,3 @@ const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snaps
  * progress_clear() before anything else is written. */
 void progress_show(const char *what, uint64_t done, uint64_t all);
 void progress_clear(void);
-
-/* --- The operand of --find-leaks: find_leaks.c ------------------------------------------------- */
-
-/* target_take: with --find-leaks, if no option names a process: take a first operand that is a PID or
- * the name of a file. Returns the operands that are left. */
-char **target_take(struct options *options, char **words);
