@@ -250,6 +250,8 @@ TEST(CacheScheduleTest, APointerIntoAnObjectIsReported)
 					     all.free(obj);
 				     },
 				     repeat(3, [&] { cache_flush(all.cache()); })});
+		cache_flush(all.cache());
+		EXPECT_EQ(all.reports.last().info.problem, SLAB_PROBLEM_INVALID_POINTER);
 	});
 }
 

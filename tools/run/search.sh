@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # the lists of packages.sh
 #
-# Searches for defects: fuzzing, models.
+# Searches for defects: fuzzing, models, guards.
 
 fuzz_names()
 {
@@ -82,4 +82,10 @@ cmd_models()
 	need "the models" spin gcc
 	tests/models/run --names
 	tests/models/run --full "$@"
+}
+
+cmd_guards()
+{
+	build release schedule_test
+	tests/schedule/guards build/bin/schedule_test "$@"
 }
