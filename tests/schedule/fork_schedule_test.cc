@@ -19,12 +19,16 @@ protected:
 	}
 };
 
-/* Forks at some mark; the child does act(), whose result must be 0. */
-std::function<void()> forks(const std::function<int()> &act)
+/* Forks at some mark, at best while others hold locks; the child does act(), whose result must be
+ * 0. */
+std::function<void()> forks(const std::function<int()> &act,
+			    const std::function<bool()> &held = schedule_others_hold)
 {
-	return [act] {
+	return [act, held] {
 		for (unsigned i = schedule_random(80); i; i--)
 			schedule_point();
+		for (unsigned i = 0; i < 100 && !(held() && schedule_random(4) == 0); i++)
+			schedule_yield();
 		EXPECT_EQ(run_in_child_now([&act] {
 				  alarm(5);
 				  return act();
@@ -83,7 +87,7 @@ TEST_F(ForkScheduleTest, AChildHasNoLockedLock)
 		struct slab_cache_args args = {};
 
 		args.reserve = 3;
-		arena plain(3), debugged(3, nullptr, SLAB_CONSISTENCY_CHECKS), spare(3, &args);
+		arena plain(40), debugged(3, nullptr, SLAB_CONSISTENCY_CHECKS), spare(3, &args);
 
 		spare.held_back = 3;
 		const auto come_and_go = [] {
@@ -99,25 +103,36 @@ TEST_F(ForkScheduleTest, AChildHasNoLockedLock)
 			slab_trim();
 			reserve_holds(spare.cache(), nullptr);
 		};
+		const auto held = [&] {
+			const struct depot &depot = plain.cache()->node[0].depot;
 
-		run_scheduled(seed, {[&] { plain.use(40, 60); }, [&] { debugged.use(40, 60); },
-				     repeat(2, come_and_go), repeat(4, tune), forks([&] {
-					     for (arena *one : {&plain, &debugged, &spare})
-						     slab_free(one->cache(),
-							       slab_alloc(one->cache()));
-					     tune();
-					     struct slab_cache *cache =
-						     slab_cache_create("child", 64, nullptr, 0);
+			return seed % 2 ? schedule_others_hold()
+					: depot.lock.word != CPU_LOCK_FREE ||
+						  plain.cache()->shard->lock.word != CPU_LOCK_FREE;
+		};
 
-					     slab_free(cache, slab_alloc(cache));
-					     return slab_cache_destroy(cache) ||
-						    slab_for_each_cache(
-							    [](struct slab_cache *each, void *) {
-								    slab_cache_shrink(each);
-								    return each->dying ? 1 : 0;
-							    },
-							    nullptr);
-				     })});
+		run_scheduled(seed,
+			      {[&] { plain.use(40, 60); }, [&] { debugged.use(40, 60); },
+			       repeat(2, come_and_go), repeat(4, tune),
+			       forks(
+				       [&] {
+					       for (arena *one : {&plain, &debugged, &spare})
+						       slab_free(one->cache(),
+								 slab_alloc(one->cache()));
+					       tune();
+					       struct slab_cache *cache =
+						       slab_cache_create("child", 64, nullptr, 0);
+
+					       slab_free(cache, slab_alloc(cache));
+					       return slab_cache_destroy(cache) ||
+						      slab_for_each_cache(
+							      [](struct slab_cache *each, void *) {
+								      slab_cache_shrink(each);
+								      return each->dying ? 1 : 0;
+							      },
+							      nullptr);
+				       },
+				       held)});
 	});
 }
 

@@ -31,6 +31,9 @@ void schedule_yield();
 /* With the engine rseq, the thread may be stopped between any two instructions of the next section. */
 void schedule_steps();
 
+/* Does another thread hold a mutex? */
+bool schedule_others_hold();
+
 /* A number below n from the seed of the run: so bodies decide by chance and replay, too. */
 unsigned schedule_random(unsigned n);
 

@@ -10,6 +10,7 @@ struct player {
 	bool done = false;
 	int cpu = 0;                 /* as the library sees it */
 	unsigned sleeps = 0;         /* turns of others, which go first */
+	int mutexes = 0;             /* that it has locked */
 	const void *futex = nullptr; /* waits for a wake-up there */
 	bool aborted = false;        /* a section that the thread has begun may not commit */
 	std::thread thread;

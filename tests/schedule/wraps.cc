@@ -31,8 +31,10 @@ unsigned pages_asked;
 int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
 {
 	for (unsigned i = 0; i < patience; i++) {
-		if (pthread_mutex_trylock(mutex) == 0)
+		if (pthread_mutex_trylock(mutex) == 0) {
+			one->me().mutexes++;
 			return 0;
+		}
 		one->wait();
 	}
 	return ETIMEDOUT;
@@ -85,6 +87,16 @@ void schedule_refuse(const schedule_faults &faults)
 	pages_asked = 0;
 }
 
+bool schedule_others_hold()
+{
+	scheduler *one = running_under();
+
+	return one &&
+	       std::any_of(one->players().begin(), one->players().end(), [one](const auto &other) {
+		       return other.get() != &one->me() && other->mutexes > 0;
+	       });
+}
+
 extern "C" {
 
 void __wrap_cpu_lock_wait(struct cpu_lock *lock)
@@ -107,6 +119,8 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 	one->pass(1);
 	while (pthread_mutex_trylock(mutex) != 0)
 		one->wait();
+	one->me().mutexes++;
+	one->pass(7);
 	return 0;
 }
 
@@ -114,8 +128,10 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	const int result = __real_pthread_mutex_unlock(mutex);
 
-	if (scheduler *one = running_under())
+	if (scheduler *one = running_under()) {
+		one->me().mutexes--;
 		one->pass(2);
+	}
 	return result;
 }
 
