@@ -30,7 +30,7 @@ std::function<void()> forks(const std::function<int()> &act,
 		for (unsigned i = 0; i < 100 && !(held() && schedule_random(4) == 0); i++)
 			schedule_yield();
 		EXPECT_EQ(run_in_child_now([&act] {
-				  alarm(5);
+				  alarm(8); /* a lock that nobody drops */
 				  return act();
 			  }),
 			  "");
