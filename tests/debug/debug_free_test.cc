@@ -2,7 +2,7 @@
 /*
  * Frees that cannot be done in caches with debug flags: each is reported with what the
  * pointer is instead, changes nothing, and an object that is not freed is never handed out
- * again. Leaks: debug_leak_test.cc.
+ * again. Leaks: debug_layout_test.cc.
  */
 #include "../support/debugging.h"
 #include "../support/process.h"

@@ -99,22 +99,6 @@ void count(struct slab_cache *cache)
 	stats_of(cache);
 }
 
-TEST_F(DebugStressTest, FourThreads)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_switcher(1);
-	run();
-}
-
-TEST_F(DebugStressTest, OneThreadOnEachCpu)
-{
-	for (std::size_t cpu = 0; cpu < allowed_cpus().size(); cpu++)
-		add_worker([cpu] { pin(cpu); });
-	add_switcher(2);
-	run();
-}
-
 TEST_F(DebugStressTest, BesideShrinkingValidatingAndCounting)
 {
 	for (int i = 0; i < 4; i++)
@@ -123,16 +107,6 @@ TEST_F(DebugStressTest, BesideShrinkingValidatingAndCounting)
 	add_visitor(shrink);
 	add_visitor(validate);
 	add_visitor(count);
-	run();
-}
-
-TEST_F(DebugStressTest, TwoThreadsSwitch)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_switcher(4);
-	add_switcher(5);
-	add_visitor(validate);
 	run();
 }
 
@@ -146,17 +120,9 @@ TEST_F(DebugStressTest, ThreadsThatAreMigratedAndInterrupted)
 			(void)often;
 		});
 	add_switcher(6);
+	add_switcher(7);
 	migrate_workers(9);
 	add_visitor(validate);
-	run();
-}
-
-TEST_F(DebugStressTest, SixteenThreads)
-{
-	for (int i = 0; i < 16; i++)
-		add_worker(nullptr, 100);
-	add_switcher(7);
-	add_visitor(shrink);
 	run();
 }
 
@@ -177,17 +143,6 @@ TEST_F(DebugStressTest, TracedThreads)
 			  0);
 		switches_++;
 	});
-	run();
-}
-
-/* Every free is another thread's, on another CPU. */
-TEST_F(DebugStressTest, OneThreadAllocatesAndAnotherFrees)
-{
-	std::size_t left = 0, taken = 0;
-
-	add_helper([&] { arena_.produce(left); }, [] { pin(0); });
-	add_helper([&] { arena_.consume(taken); }, [] { pin(1); });
-	add_switcher(8);
 	run();
 }
 
