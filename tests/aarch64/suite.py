@@ -61,8 +61,6 @@ NOT_EMULATED = {
         "InspectTest.*", "ObjectsTest.*", "CountersTest.FromOutside*",
         "CountersTest.AnswersShowAllThatIsKnownOfThem",
         "CountersTest.ACacheWithoutAnyHasAnEmptyList", "CountersTest.HelpIsAShortLineOfText"],
-    "under qemu-user the next signal comes before the thread got any further": [
-        "StressTest.ThreadsThatAreInterruptedBySignals"],
     "when threads fork at once, a child may wait for a lock of QEMU itself": [
         "ForkTest.SeveralThreadsForkAtOnce"],
     "children of vfork() share no memory with their parent under qemu-user": [

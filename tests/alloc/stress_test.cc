@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many threads at once, under the ownership oracle: pinned and free, migrated
- * while they run, interrupted by signals, beside threads that shrink, validate
- * and count, and in threads without restartable sequences.
+ * Many threads at once, under the ownership oracle: migrated while they run, interrupted by
+ * signals, beside threads that shrink, validate, count and trim, and without restartable
+ * sequences. tests/soak has more of all kinds.
  *
  * How long each test works is SLAB_STRESS_SECONDS, 2 by default. Nothing is
  * expected to happen within that time: longer only finds more.
@@ -10,7 +10,7 @@
 #include <sys/rseq.h>
 
 #include "../support/array_length.h"
-#include "../support/objects.h"
+#include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/stress.h"
 
@@ -40,53 +40,6 @@ protected:
 	}
 };
 
-TEST_F(StressTest, OneThread)
-{
-	add_worker(nullptr, 3000);
-	run();
-}
-
-TEST_F(StressTest, OneThreadPinnedToEachCpu)
-{
-	for (std::size_t cpu = 0; cpu < allowed_cpus().size(); cpu++)
-		add_worker([cpu] { pin(cpu); });
-	run();
-}
-
-TEST_F(StressTest, TwoThreadsShareACpu)
-{
-	for (int i = 0; i < 2; i++)
-		add_worker([] { pin(0); });
-	run();
-}
-
-TEST_F(StressTest, SixtyFourThreads)
-{
-	for (int i = 0; i < 64; i++)
-		add_worker(nullptr, 60);
-	run();
-}
-
-TEST_F(StressTest, ThreadsThatAreMigratedWhileTheyRun)
-{
-	for (int i = 0; i < 6; i++)
-		add_worker();
-	migrate_workers(1);
-	run();
-}
-
-TEST_F(StressTest, ThreadsThatAreInterruptedBySignals)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker([] {
-			/* Ends with its thread. */
-			thread_local interruptions often(5000);
-
-			(void)often;
-		});
-	run();
-}
-
 TEST_F(StressTest, ThreadsThatAreMigratedAndInterrupted)
 {
 	for (int i = 0; i < 6; i++)
@@ -96,56 +49,6 @@ TEST_F(StressTest, ThreadsThatAreMigratedAndInterrupted)
 			(void)often;
 		});
 	migrate_workers(2);
-	run();
-}
-
-TEST_F(StressTest, BesideShrinking)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_helper([this] {
-		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
-			slab_cache_shrink(arena_.cache(kind));
-	});
-	run();
-}
-
-TEST_F(StressTest, BesideValidating)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_helper([this] {
-		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
-			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
-	});
-	run();
-}
-
-TEST_F(StressTest, BesideCounting)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_helper([this] {
-		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
-			stats_of(arena_.cache(kind));
-		process_stats();
-	});
-	run();
-}
-
-/* What "slabinfo --trim" requests: memory of free slabs is returned, of no others. */
-TEST_F(StressTest, BesideTrimming)
-{
-	for (int i = 0; i < 4; i++)
-		add_worker();
-	add_helper([] {
-		struct slab_json reply = {};
-
-		slab_control_answer(&reply, "slab/2 trim", true);
-		slab_json_end(&reply);
-		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":2,\"ok\":true,", 20), 0);
-		slab_json_free(&reply);
-	});
 	run();
 }
 
@@ -171,24 +74,12 @@ TEST_F(StressTest, BesideEverythingAtOnce)
 		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
 			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
 	});
-	run();
-}
-
-TEST_F(StressTest, ThreadsThatComeAndGo)
-{
-	std::atomic<unsigned> seed{1000};
-
-	for (int i = 0; i < 4; i++)
-		add_helper([this, &seed] {
-			const unsigned mine = ++seed;
-
-			std::thread([this, mine] {
-				worker self(arena_, mine);
-
-				for (int j = 0; j < 500; j++)
-					self.step();
-			}).join();
-		});
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			stats_of(arena_.cache(kind));
+		process_stats();
+		slab_trim();
+	});
 	run();
 }
 
@@ -215,32 +106,6 @@ TEST_F(StressTest, CachesThatComeAndGoBesideOthers)
 	run();
 }
 
-TEST_F(StressTest, BesideMemoryBySize)
-{
-	std::atomic<unsigned> seed{1};
-
-	for (int i = 0; i < 2; i++)
-		add_worker();
-	for (int i = 0; i < 3; i++)
-		add_helper([&seed] {
-			std::mt19937 random(++seed);
-			const std::size_t size = random() % (random() % 8 ? 3000 : 200000);
-			const std::size_t more = random() % 5000;
-			void *memory = slab_malloc(size);
-
-			fill(memory, size, 1);
-			void *other = slab_memalign(std::size_t{1} << random() % 13, more);
-			fill(other, more, 2);
-			EXPECT_TRUE(intact(memory, size, 1));
-			memory = slab_realloc(memory, size + more + 1);
-			EXPECT_TRUE(intact(memory, size & ~std::size_t{7}, 1));
-			EXPECT_TRUE(intact(other, more, 2));
-			slab_mfree(memory);
-			slab_free_sized(other, more);
-		});
-	run();
-}
-
 /* Producer and consumer: every free is another thread's, on another CPU. */
 TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
 {
@@ -249,6 +114,67 @@ TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
 	add_helper([&] { arena_.produce(left); }, [] { pin(0); });
 	add_helper([&] { arena_.consume(taken); }, [] { pin(1); });
 	run();
+}
+
+/* Handlers that allocate */
+
+constexpr std::size_t nolock_size = 64;
+constexpr int nolock_loops = 1000, nolock_objects = 1000; /* as many as fit into a long array */
+
+/* The object that passes from handler to handler, and how often they ran. */
+volatile std::sig_atomic_t nolock_calls;
+void *nolock_held;
+
+/* Alternately allocates and frees. */
+void allocate_in_handler(int)
+{
+	nolock_calls = nolock_calls + 1;
+	if (nolock_held) {
+		slab_mfree(nolock_held);
+		nolock_held = nullptr;
+	} else {
+		nolock_held = slab_malloc(nolock_size);
+	}
+}
+
+/*
+ * Only fast paths are async-signal-safe, and only restartable sequences have
+ * them: the other engines, every debug flag, and a miss take locks that the
+ * interrupted code may hold, and the handler would wait for ever. So this is
+ * without debug flags and on that engine alone; the cache is warm, its one
+ * thread stays on one CPU, and the CPU's array has room for all objects.
+ */
+TEST(HandlerTest, AllocateAndFreeBesideTheInterruptedCode)
+{
+	if (std::strcmp(slab_engine(), "rseq") != 0)
+		GTEST_SKIP() << "handlers must not allocate with engine " << slab_engine();
+	struct slab_cache *cache = cache_of_size(nolock_size);
+	void *objs[nolock_objects];
+
+	const auto loop = [&objs] {
+		for (void *&obj : objs)
+			obj = slab_malloc(nolock_size);
+		for (void *obj : objs)
+			slab_mfree(obj);
+	};
+
+	ASSERT_GT(cpu_array_room(true), nolock_objects + 1u);
+	set_array_length(cache, cpu_array_room(true));
+	pin(0);
+	loop();
+	loop();
+	{
+		interruptions often(5000, allocate_in_handler);
+
+		for (int i = 0; i < nolock_loops; i++)
+			loop();
+	}
+	slab_mfree(nolock_held);
+	nolock_held = nullptr;
+	unpin();
+	EXPECT_GT(nolock_calls, 0);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 
 /* Threads without restartable sequences */
