@@ -101,7 +101,10 @@ private:
 			take_over(layer_valloc(size), size, page);
 			return;
 		default:
-			take_over(layer_pvalloc(size), size, page);
+			/* All of its pages are the caller's. */
+			take_over(layer_pvalloc(size),
+				  size < SIZE_MAX / 2 ? (size + page - 1) & ~(page - 1) : size,
+				  page);
 			return;
 		}
 		take_over(at, size, align);
