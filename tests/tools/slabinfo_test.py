@@ -125,12 +125,6 @@ class Table(Case):
         self.slabinfo("--process", "control_server")
         self.slabinfo()
 
-    def test_help_fits_one_screen(self):
-        lines = self.slabinfo("--help").splitlines()
-        self.assertLessEqual(len(lines), 24)
-        self.assertLessEqual(max(map(len, lines)), 80)
-        self.slabinfo("--version")
-
     def test_damage_is_an_exit_status(self):
         Impostor(self, lambda *_: '{"slab":2,"ok":true,"problems":2,"caches":[{"name":"entry"}]}\n')
         self.assertEqual(self.slabinfo("-v", status=1),

@@ -302,6 +302,7 @@ class Usage(Case):
         lines = self.slabinfo("--help").splitlines()
         self.assertLessEqual(len(lines), 23)
         self.assertLessEqual(max(map(len, lines)), 80)
+        self.slabinfo("--version")
 
     def test_the_help_shows_every_option_and_names_the_man_page(self):
         self.has(self.slabinfo("-h"), "slabinfo(1)", *(
