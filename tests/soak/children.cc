@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What children do. They call no malloc(): another thread may have held its lock. */
-#include "children.h"
+#include "worker.h"
 
-#include "plants.h"
-#include "shared.h"
 
 namespace soak
 {

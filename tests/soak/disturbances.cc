@@ -3,11 +3,8 @@
 #include "conductor.h"
 
 #include "../support/array_length.h"
-#include "../support/cpus.h"
 #include "../support/process.h"
-#include "children.h"
 #include "faults.h"
-#include "shared.h"
 
 extern "C" {
 #include "inject.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects of all kinds, and the caches that they come from. */
-#include "kinds.h"
 
 #include <slab/define.h>
 
 #include "../support/flavours.h"
-#include "calls.h"
-#include "plants.h"
+#include "kinds.h"
 
 namespace soak
 {

@@ -77,4 +77,48 @@ void resize(held &object, chance &random);
 /* Is this thread in a call of libslab? A signal handler then leaves libslab alone. */
 extern thread_local volatile bool is_inside __attribute__((tls_model("initial-exec")));
 
+/* Objects that several threads reach: movable ones, reclaimable ones, and those of readers under
+ * RCU. Each call does one operation at random and returns the number of checked operations. */
+
+void create_shared();
+void destroy_shared(); /* frees what is left; then as destroy_kinds() */
+
+unsigned use_movable(chance &random, std::uint64_t *stamps);
+unsigned use_reclaimable(chance &random);
+unsigned use_published(chance &random, std::uint64_t *stamps);
+
+struct slab_cache *movable_cache();
+
+/* Calls of libslab that signal handlers know of. */
+
+/* While it lives, the thread is in a call of libslab. */
+class inside_mark
+{
+public:
+	inside_mark() : before_(is_inside)
+	{
+		is_inside = true;
+		std::atomic_signal_fence(std::memory_order_seq_cst);
+	}
+
+	~inside_mark()
+	{
+		std::atomic_signal_fence(std::memory_order_seq_cst);
+		is_inside = before_;
+	}
+
+	inside_mark(const inside_mark &) = delete;
+	inside_mark &operator=(const inside_mark &) = delete;
+
+private:
+	const bool before_; /* a destructor may call libslab */
+};
+
+template <typename Call> inline auto inside(Call call)
+{
+	inside_mark mark;
+
+	return call();
+}
+
 } /* namespace soak */

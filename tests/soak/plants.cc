@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors on purpose. */
-#include "plants.h"
 
 #include "kinds.h"
 

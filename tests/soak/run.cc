@@ -5,7 +5,6 @@
 #include "../support/flavours.h"
 #include "conductor.h"
 #include "faults.h"
-#include "shared.h"
 
 namespace soak
 {

@@ -2,7 +2,7 @@
 /* A soak: rounds, in each of which workers and conductors run and then everything is freed. */
 #pragma once
 
-#include "plants.h"
+#include "oracle.h"
 
 namespace soak
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that several threads reach. */
-#include "shared.h"
+#include "kinds.h"
 
 #include "../support/flavours.h"
 #include "../support/process.h"
-#include "calls.h"
-#include "kinds.h"
 
 namespace soak
 {

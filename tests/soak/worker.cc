@@ -4,7 +4,6 @@
 
 #include "../support/cpus.h"
 #include "faults.h"
-#include "shared.h"
 
 namespace soak
 {

@@ -65,4 +65,13 @@ void clear_board();
 void install_handler();
 constexpr int soak_signal = 10; /* SIGUSR1 */
 
+/* Children of the busy process. */
+
+/* Fork: the child checks and frees the objects of `seat`, which the calling thread has, uses every
+ * kind, validates caches, and ends. An error in it is an error here. */
+void fork_child(struct worker *seat);
+
+/* vfork: the child allocates and frees if the engine lets it, and ends. */
+void vfork_child();
+
 } /* namespace soak */
