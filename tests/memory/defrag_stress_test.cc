@@ -69,17 +69,6 @@ private:
 	std::vector<std::thread> threads_;
 };
 
-TEST_F(DefragStressTest, EntriesComeAndGoMeanwhile)
-{
-	directory dir(4000);
-
-	dir.thin_out(4);
-	for (int n = 0; n < 3; n++)
-		add([&](std::mt19937 &random) { change(dir, random); });
-	move_meanwhile(dir);
-	dir.verify_all();
-}
-
 TEST_F(DefragStressTest, EntriesAreUsedMeanwhile)
 {
 	directory dir(4000);
@@ -99,60 +88,6 @@ TEST_F(DefragStressTest, EntriesAreUsedMeanwhile)
 			dir.verify(here, key);
 			dir.put(here);
 		});
-	move_meanwhile(dir);
-	dir.verify_all();
-}
-
-/* Objects of the same cache that never come into the table: those of one thread. */
-class strangers
-{
-public:
-	explicit strangers(directory &dir) : dir_(dir) {}
-	~strangers()
-	{
-		while (!held_.empty())
-			give_back();
-	}
-
-	void step(std::mt19937 &random)
-	{
-		static std::atomic<std::uint64_t> stamp{1};
-
-		if (held_.size() < 200 && random() % 2) {
-			auto *made = static_cast<entry *>(slab_alloc(dir_.cache()));
-
-			held_.emplace_back(made, stamp++);
-			fill(made->payload, sizeof(made->payload), held_.back().second);
-		} else if (!held_.empty()) {
-			std::swap(held_[random() % held_.size()], held_.back());
-			give_back();
-		}
-	}
-
-private:
-	void give_back()
-	{
-		const auto [given, stamp] = held_.back();
-
-		dir_.damaged += !intact(given->payload, sizeof(given->payload), stamp);
-		slab_free(dir_.cache(), given);
-		held_.pop_back();
-	}
-
-	directory &dir_;
-	std::vector<std::pair<entry *, std::uint64_t>> held_;
-};
-
-TEST_F(DefragStressTest, OthersAllocateAndFreeAtFullSpeed)
-{
-	directory dir(3000);
-
-	dir.thin_out(4);
-	for (int n = 0; n < 3; n++)
-		add([mine = std::make_shared<strangers>(dir)](std::mt19937 &random) {
-			mine->step(random);
-		});
-	add([&](std::mt19937 &random) { change(dir, random); });
 	move_meanwhile(dir);
 	dir.verify_all();
 }
