@@ -4,7 +4,6 @@
  * ENOMEM with every earlier object intact; it is brought about by a limit on the
  * address space and by fault injection, each in a process of its own.
  */
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/shards.h"

@@ -7,7 +7,6 @@
  */
 #include <sys/rseq.h>
 
-#include "../support/process.h"
 #include "../support/refuse.h"
 #include "../support/stress.h"
 #include "../support/rooms.h"

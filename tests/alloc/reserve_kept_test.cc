@@ -2,7 +2,6 @@
 /* Reserves: nothing that happens to the cache meanwhile takes an object away. */
 #include "../support/debugging.h"
 #include "../support/limits.h"
-#include "../support/process.h"
 #include "reserving.h"
 
 namespace

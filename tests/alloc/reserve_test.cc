@@ -5,7 +5,6 @@
  */
 #include "../support/debugging.h"
 #include "../support/limits.h"
-#include "../support/process.h"
 #include "reserving.h"
 
 namespace

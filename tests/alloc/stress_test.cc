@@ -11,7 +11,6 @@
 
 #include "../support/array_length.h"
 #include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/stress.h"
 
 namespace

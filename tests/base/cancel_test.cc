@@ -6,7 +6,6 @@
  */
 #include "../support/cancelled.h"
 #include "../support/movable.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/readers.h"
 

@@ -6,9 +6,6 @@
 
 #include "../support/debugging.h"
 #include "../support/limits.h"
-#include "../support/objects.h"
-#include "../support/process.h"
-#include "../support/reports.h"
 #include "defined.h"
 
 namespace

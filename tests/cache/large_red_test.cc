@@ -3,7 +3,6 @@
  * Red zones of large allocations: SLAB_DEBUG=Z, in a process of its own for each test.
  */
 #include "../support/debugging.h"
-#include "../support/process.h"
 
 namespace
 {

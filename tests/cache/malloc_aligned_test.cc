@@ -2,11 +2,7 @@
 /* Alignments of a segment and more: the base of such an allocation is not in the segment that has
  * its descriptor. */
 #include "../support/debugging.h"
-#include "../support/objects.h"
-#include "../support/reports.h"
 #include "../support/units.h"
-#include "../support/process.h"
-#include "../support/rooms.h"
 
 namespace
 {

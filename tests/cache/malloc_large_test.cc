@@ -4,7 +4,6 @@
  * the operating system, and so do those behind what has become smaller.
  */
 #include "../support/limits.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/units.h"

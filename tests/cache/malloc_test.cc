@@ -5,9 +5,6 @@
  * fails: malloc_ch_test.cc.
  */
 #include "../support/debugging.h"
-#include "../support/objects.h"
-#include "../support/process.h"
-#include "../support/reports.h"
 #include "../support/units.h"
 
 namespace

@@ -7,7 +7,6 @@
 #include <slab/nofail.h>
 
 #include "../support/limits.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 
 namespace

@@ -6,9 +6,6 @@
 #include "../support/behind.h"
 #include "../support/debugging.h"
 #include "../support/foreign.h"
-#include "../support/objects.h"
-#include "../support/process.h"
-#include "../support/reports.h"
 #include "../support/units.h"
 
 namespace

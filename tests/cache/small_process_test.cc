@@ -8,7 +8,6 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/resident.h"
 #include "../support/units.h"
 #include "../support/rooms.h"
 

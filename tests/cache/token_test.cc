@@ -6,8 +6,6 @@
 
 #include "core/cache.h"
 #include "../support/debugging.h"
-#include "../support/objects.h"
-#include "../support/process.h"
 
 namespace
 {

@@ -4,7 +4,6 @@
  */
 #include "../support/server.h"
 
-#include "../support/process.h"
 #include "../support/rooms.h"
 
 namespace

@@ -2,7 +2,6 @@
 /* A cache takes small slabs first and large ones when it has grown; both live side by side. */
 #include "../support/limits.h"
 #include "../support/movable.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 
 namespace

@@ -4,7 +4,6 @@
  * return to. Each test runs a second time, with SLAB_FAKE_NODES=2. And the machine's own nodes:
  * where the pages lie.
  */
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/shards.h"

@@ -2,7 +2,6 @@
 /* What each section does, and when it misses, with every engine. */
 #include "fixture.h"
 #include "../support/process.h"
-#include "../support/rooms.h"
 
 namespace
 {

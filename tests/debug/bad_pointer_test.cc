@@ -5,7 +5,6 @@
  */
 #include "../support/faults.h"
 #include "../support/objects.h"
-#include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/rooms.h"
 

@@ -6,7 +6,6 @@
 #include <sys/personality.h>
 
 #include "../support/debugging.h"
-#include "../support/process.h"
 
 namespace
 {

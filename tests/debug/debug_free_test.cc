@@ -4,8 +4,6 @@
  * pointer is instead, changes nothing, and an object that is not freed is never handed out
  * again. Leaks: debug_layout_test.cc.
  */
-#include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/symbolized.h"
 #include "entry_report.h"
 

@@ -5,7 +5,6 @@
  * and combination of debug flags.
  */
 #include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/symbolized.h"
 
 namespace

@@ -6,7 +6,6 @@
 #include <future>
 
 #include "../support/debugging.h"
-#include "../support/process.h"
 
 namespace
 {

@@ -9,7 +9,6 @@
  * many switches that was.
  */
 #include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/stress.h"
 
 namespace

@@ -3,8 +3,6 @@
  * Debug flags that change in caches of each kind (with constructor, of a size class), under objects of other threads and in a child; and what is
  * refused.
  */
-#include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/switching.h"
 
 namespace

@@ -4,8 +4,6 @@
  * are freed as they were made; their slabs are legacy and go; new objects come with
  * the new debug flags. debug_switch_kinds_test.cc goes through kinds of caches.
  */
-#include "../support/cpus.h"
-#include "../support/debugging.h"
 #include "../support/switching.h"
 
 namespace

@@ -4,8 +4,6 @@
  * looked for (validation, allocation, free), reported as a whole and as a struct,
  * counted once, and put right or taken out of use, so that the program goes on.
  */
-#include "../support/debugging.h"
-#include "../support/process.h"
 #include "entry_report.h"
 
 namespace

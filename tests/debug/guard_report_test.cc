@@ -9,10 +9,8 @@
 #include <csetjmp>
 
 #include "../support/guarded.h"
-#include "../support/process.h"
 #include "../support/reports.h"
 #include "../support/symbolized.h"
-#include "../support/objects.h"
 
 namespace
 {

@@ -4,8 +4,6 @@
  * for them as well; which are taken, and where they go. Misuse: guard_report_test.cc.
  */
 #include "../support/guarded.h"
-#include "../support/objects.h"
-#include "../support/process.h"
 #include "../support/reports.h"
 
 namespace

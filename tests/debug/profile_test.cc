@@ -4,10 +4,7 @@
  * frees. How often allocations are sampled: profile_chance_test.cc; switching: profile_switch_test.cc.
  */
 #include "../support/debugging.h"
-#include "../support/objects.h"
-#include "../support/process.h"
 #include "../support/profiled.h"
-#include "../support/reports.h"
 
 namespace
 {

@@ -4,7 +4,6 @@
  * The system is queried for what is resident.
  */
 #include "../support/flavours.h"
-#include "../support/orders.h"
 #include "../support/passes.h"
 #include "../support/shards.h"
 

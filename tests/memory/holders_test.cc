@@ -5,7 +5,6 @@
 #include "../support/answers.h"
 #include "../support/limits.h"
 #include "../support/passes.h"
-#include "../support/process.h"
 #include "../support/profiled.h"
 #include "../support/units.h"
 

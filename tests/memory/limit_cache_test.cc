@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit of a cache, which is never exceeded. */
 #include "../support/limits.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
 

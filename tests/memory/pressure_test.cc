@@ -8,7 +8,6 @@
 #include <slab/control.h>
 
 #include "../support/limits.h"
-#include "../support/process.h"
 #include "pressure_files.h"
 
 namespace

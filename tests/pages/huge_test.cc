@@ -4,7 +4,6 @@
  * the system's setting is, and how long a huge page takes, is pretended.
  */
 #include "../support/objects.h"
-#include "../support/process.h"
 #include "segments.h"
 
 namespace

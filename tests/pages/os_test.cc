@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings of the system. */
 #include "../support/process.h"
-#include "../support/resident.h"
 #include "../support/units.h"
 #include "../support/rooms.h"
 

@@ -3,7 +3,6 @@
  * The page layer: what segments cost, that each slab has one user, and that memory of
  * free slabs is kept and given back as promised. Layouts: segment_layout_test.cc.
  */
-#include "../support/process.h"
 #include "segments.h"
 
 namespace

@@ -2,8 +2,6 @@
 /* Tests of the arrays and magazines of one cache, on pinned threads. */
 #pragma once
 
-#include "../support/cpus.h"
-#include "../support/objects.h"
 #include "../support/reports.h"
 #include "../support/shards.h"
 #include "../support/without_thread.h"

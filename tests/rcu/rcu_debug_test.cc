@@ -9,12 +9,9 @@
 
 #include <cstddef>
 
-#include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/no_collection.h"
-#include "../support/process.h"
-#include "../support/rooms.h"
 
 namespace
 {

@@ -7,7 +7,6 @@
  */
 #include "../support/debugging.h"
 #include "../support/flavours.h"
-#include "../support/process.h"
 
 namespace
 {

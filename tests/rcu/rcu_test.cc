@@ -4,8 +4,6 @@
  * see, how much may wait, and that nothing is lost without memory. Type-safe caches:
  * rcu_typesafe_test.cc; threads and forks: rcu_thread_test.cc.
  */
-#include "../support/debugging.h"
-#include "../support/process.h"
 #include "../support/rcu_caches.h"
 
 namespace

@@ -3,10 +3,8 @@
  * libslab's own thread is registered with the flavour whose callbacks it runs. The child
  * of a fork, which has no such thread, does not wait for it.
  */
-#include "../support/process.h"
 #include "../support/rcu_caches.h"
 #include "../support/refuse.h"
-#include "../support/debugging.h"
 
 namespace
 {

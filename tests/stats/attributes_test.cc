@@ -3,7 +3,6 @@
  * Statistics by name, and what can be changed of a cache while it is in use.
  */
 #include "../support/limits.h"
-#include "../support/objects.h"
 #include "../support/process.h"
 
 namespace

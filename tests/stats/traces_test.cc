@@ -4,7 +4,6 @@
  * up by stack, with ages, threads, CPUs and nodes, all or since a mark.
  */
 #include "../support/debugging.h"
-#include "../support/process.h"
 
 namespace
 {

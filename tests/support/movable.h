@@ -8,7 +8,6 @@
 #pragma once
 
 #include "entry_table.h"
-#include "objects.h"
 #include "orders.h"
 
 /* A cache of entries and the table that leads to them. */

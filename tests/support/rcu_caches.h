@@ -3,7 +3,6 @@
 #pragma once
 
 #include "debugging.h"
-#include "process.h"
 #include "readers.h"
 
 constexpr std::size_t object_size = 96;

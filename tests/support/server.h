@@ -6,8 +6,6 @@
 #pragma once
 
 #include "answers.h"
-#include "child_process.h"
-#include "client.h"
 
 inline bool exists(const std::string &path)
 {

@@ -2,7 +2,6 @@
 /* Stress tests under the ownership oracle: workers, and helpers that disturb them. */
 #pragma once
 
-#include "ownership.h"
 #include "process.h"
 #include "reports.h"
 #include "worker.h"

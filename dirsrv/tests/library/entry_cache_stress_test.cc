@@ -5,7 +5,6 @@
  * attribute, so a reader that finds anything of another entry, of freed memory or of two
  * versions in one attribute sees it.
  */
-#include "entries.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;

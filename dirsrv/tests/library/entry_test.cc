@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries, DNs and pools, without a cache. */
-#include "entries.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;

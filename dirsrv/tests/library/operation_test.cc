@@ -2,8 +2,6 @@
 /* Operations: lives, handles, states, and what is left of them when they are free. */
 #include <slab/dirsrv/operation.h>
 
-#include "../../../tests/support/process.h"
-#include "entries.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;
