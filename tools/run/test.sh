@@ -45,14 +45,14 @@ forget_counts()
 	find $counted -name '*.gcda' -delete
 }
 
-# coverage_report: what the tests NAME.coverage have counted, and the lines without an explanation.
+# coverage_report: what the tests NAME.coverage have counted.
 coverage_report()
 {
 	lcov --quiet --rc lcov_branch_coverage=1 --capture --no-external --base-directory . \
 		--directory build/CMakeFiles/slab_testing_coverage.dir --directory build/cpu_cache \
 		--directory build/slab --output-file build/coverage.info 2>build/coverage.log ||
 		{ cat build/coverage.log >&2; exit 1; }
-	python3 tests/coverage/report.py build/coverage.info tests/coverage/uncovered.txt
+	python3 tests/coverage/report.py build/coverage.info
 }
 
 cmd_coverage()
