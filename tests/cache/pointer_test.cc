@@ -3,13 +3,40 @@
  * Pointers without their cache: whose memory an address is, and one free for all memory of
  * libslab that leaves other memory alone.
  */
-#include "../support/behind.h"
+#include "../support/rooms.h"
 #include "../support/debugging.h"
 #include "../support/foreign.h"
 #include "../support/units.h"
 
 namespace
 {
+
+/* A page right behind a large allocation, in the same segment, as others may map it. */
+class Behind
+{
+public:
+	explicit Behind(void *large)
+	{
+		const struct segment *segment = segment_of(large);
+
+		page_ = mmap(segment_start(large) + segment->mapped, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	}
+
+	~Behind()
+	{
+		if (page_ != MAP_FAILED)
+			munmap(page_, 4096);
+	}
+
+	Behind(const Behind &) = delete;
+	Behind &operator=(const Behind &) = delete;
+
+	void *get() const { return page_ == MAP_FAILED ? nullptr : page_; }
+
+private:
+	void *page_;
+};
 
 /* An allocation of one kind, and the cache that it is from. */
 struct kind {

@@ -11,10 +11,27 @@
 
 #include "../support/debugging.h"
 #include "../support/flavours.h"
-#include "../support/no_collection.h"
+#include "../support/rooms.h"
 
 namespace
 {
+
+/* While this object lives, no thread takes objects that wait for a grace period out of a CPU's
+ * array. */
+class no_collection
+{
+public:
+	explicit no_collection(struct slab_cache *cache)
+	{
+		rcu_fork_lock();
+		rcu_fork_wait(cache);
+	}
+
+	~no_collection() { rcu_fork_unlock(); }
+
+	no_collection(const no_collection &) = delete;
+	no_collection &operator=(const no_collection &) = delete;
+};
 
 const struct slab_cache_args *with_rcu()
 {
