@@ -3,7 +3,7 @@
  * What libslab calls of a flavour of liburcu. The program passes the flavour (args.rcu), so that
  * libslab is linked with none and is compiled without liburcu's headers. The two structs have the
  * layout of struct rcu_flavor_struct and struct rcu_head in the binary interface of liburcu;
- * tests/rcu/rcu_flavor_test.cc compares them with the installed headers.
+ * tests/rcu/rcu_debug_test.cc compares them with the installed headers.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * Caches as <slab/slab.h> promises them: creation, the objects they hand out,
  * zeroing, nodes, typed macros and destruction. Each test uses the public functions
- * only and one behaviour at a time. Shrinking: cache_shrink_test.cc.
+ * only and one behaviour at a time.
  */
 #include <slab/define.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory by size, as <slab/malloc.h> promises it: sizes and alignments, realloc,
- * zeroing. Large memory: malloc_large_test.cc; the family of functions that never
- * fails: malloc_ch_test.cc.
+ * zeroing; the family of functions that never fails. Large memory: malloc_large_test.cc.
  */
 #include "../support/debugging.h"
 #include "../support/units.h"

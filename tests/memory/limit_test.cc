@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limit of the process. Its handler: limit_handler_test.cc. Limits of a cache:
- * limit_cache_test.cc. No memory at all: out_of_memory_test.cc.
+ * The limit of the process. Its handler, and limits of a cache: limit_cache_test.cc. No
+ * memory at all: out_of_memory_test.cc.
  */
 #include "../support/limits.h"
 #include "../support/process.h"

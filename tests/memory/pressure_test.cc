@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory pressure, as files stand in for it: those of a control group's folder, and PSI.
- * Watching them: pressure_watch_test.cc.
  */
 #include <climits>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reclaim: when libslab calls a cache's args.reclaim, and in which order. What the
- * callback may do: reclaim_callback_test.cc.
+ * Reclaim: when libslab calls a cache's args.reclaim, and in which order.
  */
 #include "../support/limits.h"
 #include "../support/process.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page layer: what segments cost, that each slab has one user, and that memory of
- * free slabs is kept and given back as promised. Layouts: segment_layout_test.cc.
+ * free slabs is kept and given back as promised.
  */
 #include "segments.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frees that wait for a grace period, with each of liburcu's flavours: what readers
- * see, how much may wait, and that nothing is lost without memory. Type-safe caches:
- * rcu_typesafe_test.cc; threads and forks: rcu_thread_test.cc.
+ * see, how much may wait, and that nothing is lost without memory. Type-safe
+ * caches, threads and forks: rcu_thread_test.cc.
  */
 #include "../support/rcu_caches.h"
 

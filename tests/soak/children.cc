@@ -2,7 +2,6 @@
 /* What children do. They call no malloc(): another thread may have held its lock. */
 #include "worker.h"
 
-
 namespace soak
 {
 
