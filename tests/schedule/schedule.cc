@@ -9,7 +9,7 @@ namespace
 {
 
 constexpr unsigned turns_to_deadlock = 4000; /* in a row, all of threads that wait */
-constexpr unsigned most_marks = 3000000;
+constexpr unsigned most_marks = 1000000;
 constexpr std::size_t cpus = 2;
 
 thread_local scheduler *mine;
