@@ -24,7 +24,7 @@ TEST_F(RefusalScheduleTest, NothingIsLostWithoutPages)
 		all.may_fail = true;
 		schedule_refuse({1 + static_cast<unsigned>(seed % 12), 20, false});
 		run_scheduled(seed, {[&] { all.use(100, 200); }, [&] { all.use(100, 200); },
-				     repeat(3, [&] { cache_flush(all.cache()); })});
+				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 		schedule_refuse({});
 	});
 }
@@ -37,7 +37,7 @@ TEST_F(RefusalScheduleTest, NothingIsLostWithoutMembarrier)
 
 		schedule_refuse({0, 0, true, seed % 2 == 0});
 		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); },
-				     repeat(6, [&] { cache_flush(all.cache()); })});
+				     repeat(6, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 		schedule_refuse({});
 	});
 }
@@ -90,8 +90,8 @@ TEST(CacheScheduleTest, CachesAreClosedAtTheSameTime)
 		arena one(6), other(6);
 
 		run_scheduled(seed, {[&] { one.use(60); }, [&] { other.use(60); },
-				     repeat(5, [&] { cache_flush(one.cache()); }),
-				     repeat(5, [&] { cache_flush(other.cache()); })});
+				     repeat(5, [&] { cache_drain(one.cache(), nullptr, nullptr); }),
+				     repeat(5, [&] { cache_drain(other.cache(), nullptr, nullptr); })});
 	});
 }
 
@@ -250,7 +250,7 @@ TEST(CacheScheduleTest, APointerIntoAnObjectIsReported)
 					     schedule_point();
 					     all.free(obj);
 				     },
-				     repeat(3, [&] { cache_flush(all.cache()); })});
+				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 	});
 }
 

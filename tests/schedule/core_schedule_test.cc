@@ -316,7 +316,7 @@ TEST(CoreScheduleTest, AnObjectInTheArraysOfTwoCpusIsFound)
 		const auto free_it = [&] { slab_free(all.cache(), obj); };
 
 		run_scheduled(seed, {free_it, free_it, repeat(4, [&] {
-					     cache_flush(all.cache());
+					     cache_drain(all.cache(), nullptr, nullptr);
 					     cache_release(all.cache(), 0);
 				     })});
 	});
@@ -347,7 +347,7 @@ TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
 		all.steps = true;
 		schedule_refuse({0, 0, seed % 2 == 0, seed % 4 == 0});
 		run_scheduled(seed, {[&] { all.use(30); }, [&] { all.use(30); },
-				     repeat(6, [&] { cache_flush(all.cache()); })});
+				     repeat(6, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 		schedule_refuse({});
 	});
 }

@@ -75,7 +75,7 @@ TEST_F(ForkScheduleTest, AChildFindsItsCacheWhole)
 		arena all(seed % 2 ? 8 : 40);
 
 		run_scheduled(seed, {[&] { all.use(60, 80); }, [&] { all.use(60, 80); },
-				     repeat(3, [&] { cache_flush(all.cache()); }), forks([&] {
+				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); }), forks([&] {
 					     return works(all.cache(), all.in_use(), 3 * 21);
 				     })});
 	});

@@ -157,7 +157,7 @@ TEST(RcuScheduleTest, ADoubleFreeIsFoundWhereverTheObjectWaits)
 				       else
 					       slab_free_rcu(cache, objs[schedule_random(12)]);
 				       slab_rcu_barrier(cache);
-				       cache_flush(cache);
+				       cache_drain(cache, nullptr, nullptr);
 			       }),
 			       user(repeat(seed % 2, [&] { rcu_help(cache->rcu); })), callbacks});
 	});
