@@ -28,7 +28,7 @@ bool option_number(const char *text, size_t len, long min, long max, long *numbe
 	/* The loop collects the negative number, because LONG_MIN has no positive counterpart. */
 	if (!negative && __builtin_sub_overflow(0, n, &n))
 		return false;
-	if (n < min || n > max || (negative && !n))
+	if (n < min || n > max || (negative && min >= 0))
 		return false;
 	*number = n;
 	return true;

@@ -430,6 +430,17 @@ void *slab_memalign_from(size_t align, size_t size, const void *caller)
 	return memalign_for(align, size, caller);
 }
 
+static SLAB_SLOWPATH void *new_slow(enum slab_pair pair, size_t align, size_t size,
+				    const void *caller)
+{
+	void *ptr;
+
+	debug_pair = (uint8_t)pair;
+	ptr = align ? memalign_for(align, size, caller) : malloc_slow(size, caller);
+	debug_pair = SLAB_PAIR_MALLOC;
+	return ptr;
+}
+
 void *slab_new_from(enum slab_pair pair, size_t align, size_t size, const void *caller)
 {
 	struct slab_cache *cache = align ? NULL : size_cache(size);
@@ -438,7 +449,7 @@ void *slab_new_from(enum slab_pair pair, size_t align, size_t size, const void *
 	if (SLAB_LIKELY(cache) &&
 	    SLAB_LIKELY(rseq_pop(&cache->alloc_arrays, cpu_rseq_offset, &obj)))
 		return obj;
-	return slab_token_new(pair, align, size, 0, caller);
+	return new_slow(pair, align, size, caller);
 }
 
 /* Aligned memory may be of a larger cache than its size says, so a cache with hardened frees cannot

@@ -25,23 +25,6 @@ static bool has_waiters(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
 
-static __thread unsigned holds __attribute__((tls_model("initial-exec")));
-
-bool flush_lock_is_held(void)
-{
-	return holds;
-}
-
-void flush_hold_begin(void)
-{
-	holds++;
-}
-
-void flush_hold_end(void)
-{
-	holds--;
-}
-
 void flush_lock(struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)

@@ -165,8 +165,9 @@ TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
 
 TEST(OptionsTest, ALimitIsBytesInUnits)
 {
-	const std::string accepted = "; accepted: 0 for no limit, or a number of bytes from 16384, "
-				     "also in K, M, G, KiB, MiB or GiB, or 1% to 100%; using no limit";
+	const std::string accepted =
+		"; accepted: 0 for no limit, or a number of bytes from 16384, "
+		"also in K, M, G, KiB, MiB or GiB, or 1% to 100%; using no limit";
 	const std::pair<const char *, std::size_t> good[] = {
 		{"0", 0},
 		{"16384", 16384},

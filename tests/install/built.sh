@@ -15,4 +15,4 @@ grep -q libslab_malloc installed.txt
 # A library's links are made with it.
 missing=$(grep -E '\.a$|/[^.]*$|so\.[0-9]+\.[0-9]+\.[0-9]+$' installed.txt | grep -vxF -f built.txt || true)
 rm -f built.txt installed.txt
-[ -z "$missing" ] || { echo "not built:" $missing; exit 1; }
+[ -z "$missing" ] || { echo "not built: $missing"; exit 1; }

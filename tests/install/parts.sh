@@ -57,7 +57,7 @@ shown()
 
 without EXPORTER libmicrohttpd || shown "it is not configured"
 without DIRSRV "liburcu liburcu-cds lmdb ldap" || shown "it is not configured"
-without TOOLS "libdw ncursesw zlib" || shown "it is not configured"
+without "TOOLS EXPORTER" "libdw ncursesw zlib" || shown "it is not configured"
 without EXAMPLES "lmdb ldap" || shown "it is not configured"
 
 ! without TOOLS "" -DSLAB_BUILD_TESTS=ON || fail "tests are configured without the tools"

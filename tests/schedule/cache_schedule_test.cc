@@ -23,8 +23,9 @@ TEST_F(RefusalScheduleTest, NothingIsLostWithoutPages)
 
 		all.may_fail = true;
 		schedule_refuse({1 + static_cast<unsigned>(seed % 12), 20, false});
-		run_scheduled(seed, {[&] { all.use(100, 200); }, [&] { all.use(100, 200); },
-				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
+		run_scheduled(seed,
+			      {[&] { all.use(100, 200); }, [&] { all.use(100, 200); },
+			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 		schedule_refuse({});
 	});
 }
@@ -36,8 +37,9 @@ TEST_F(RefusalScheduleTest, NothingIsLostWithoutMembarrier)
 		arena all(6);
 
 		schedule_refuse({0, 0, true, seed % 2 == 0});
-		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); },
-				     repeat(6, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
+		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); }, repeat(6, [&] {
+					     cache_drain(all.cache(), nullptr, nullptr);
+				     })});
 		schedule_refuse({});
 	});
 }
@@ -89,9 +91,10 @@ TEST(CacheScheduleTest, CachesAreClosedAtTheSameTime)
 	for_seeds(40, [](std::uint64_t seed) {
 		arena one(6), other(6);
 
-		run_scheduled(seed, {[&] { one.use(60); }, [&] { other.use(60); },
-				     repeat(5, [&] { cache_drain(one.cache(), nullptr, nullptr); }),
-				     repeat(5, [&] { cache_drain(other.cache(), nullptr, nullptr); })});
+		run_scheduled(seed,
+			      {[&] { one.use(60); }, [&] { other.use(60); },
+			       repeat(5, [&] { cache_drain(one.cache(), nullptr, nullptr); }),
+			       repeat(5, [&] { cache_drain(other.cache(), nullptr, nullptr); })});
 	});
 }
 
@@ -241,16 +244,17 @@ TEST(CacheScheduleTest, APointerIntoAnObjectIsReported)
 
 		all.expected_reports = 1;
 		all.expected_problem = SLAB_PROBLEM_INVALID_POINTER;
-		run_scheduled(seed, {[&] { all.use(40); },
-				     [&] {
-					     void *obj = all.alloc();
+		run_scheduled(seed,
+			      {[&] { all.use(40); },
+			       [&] {
+				       void *obj = all.alloc();
 
-					     slab_free(all.cache(),
-						       hidden(static_cast<char *>(obj) + 64));
-					     schedule_point();
-					     all.free(obj);
-				     },
-				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
+				       slab_free(all.cache(),
+						 hidden(static_cast<char *>(obj) + 64));
+				       schedule_point();
+				       all.free(obj);
+			       },
+			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
 	});
 }
 

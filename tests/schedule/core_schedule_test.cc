@@ -313,6 +313,8 @@ TEST(CoreScheduleTest, AnObjectInTheArraysOfTwoCpusIsFound)
 
 		all.give_up(obj);
 		all.expected_reports = 1;
+		all.other_problem =
+			SLAB_PROBLEM_INVALID_POINTER; /* its slab has left and come back */
 		const auto free_it = [&] { slab_free(all.cache(), obj); };
 
 		run_scheduled(seed, {free_it, free_it, repeat(4, [&] {
@@ -346,8 +348,9 @@ TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
 
 		all.steps = true;
 		schedule_refuse({0, 0, seed % 2 == 0, seed % 4 == 0});
-		run_scheduled(seed, {[&] { all.use(30); }, [&] { all.use(30); },
-				     repeat(6, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
+		run_scheduled(seed, {[&] { all.use(30); }, [&] { all.use(30); }, repeat(6, [&] {
+					     cache_drain(all.cache(), nullptr, nullptr);
+				     })});
 		schedule_refuse({});
 	});
 }

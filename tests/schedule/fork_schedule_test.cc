@@ -74,10 +74,10 @@ TEST_F(ForkScheduleTest, AChildFindsItsCacheWhole)
 	for_seeds(40, [](std::uint64_t seed) {
 		arena all(seed % 2 ? 8 : 40);
 
-		run_scheduled(seed, {[&] { all.use(60, 80); }, [&] { all.use(60, 80); },
-				     repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); }), forks([&] {
-					     return works(all.cache(), all.in_use(), 3 * 21);
-				     })});
+		run_scheduled(seed,
+			      {[&] { all.use(60, 80); }, [&] { all.use(60, 80); },
+			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); }),
+			       forks([&] { return works(all.cache(), all.in_use(), 3 * 21); })});
 	});
 }
 

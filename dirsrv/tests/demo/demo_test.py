@@ -85,7 +85,7 @@ def every_part_is_shown(build):
              r"^MiB resident 0\.75 s later +[\d.]+ +[\d.]+ ",
              r"^A picture of this: .*compare\.svg$",
              r"^A picture of the objects .*demo\.svg$",
-             r"^    LD_PRELOAD=.*libslab_malloc\.so\.0 PROGRAM & .*slabinfo --pid")
+             r"^    LD_PRELOAD=.*libslab_malloc\.so\.0 PROGRAM &\n.*slabinfo --pid")
     at = 0
     for part in parts:
         found = re.compile(part, re.MULTILINE).search(out, at)
