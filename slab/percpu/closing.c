@@ -96,12 +96,13 @@ static void buffer_drop(struct slab_cache *cache)
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 
-/* May this array be left as it is? A write would populate the row of a CPU that has none. With an engine
+/* May this array be left as it is? Without flush_lock: another thread may put long arrays in the place of
+ * short ones meanwhile, and both are empty then. A write would populate the row of a CPU that has none. With an engine
  * of pairs even an empty array must be closed; with one of locks a thread that takes the lock after this
  * look sees the closed pointer. */
 static bool is_untouched(const struct slab_cache *cache, int cpu)
 {
-	const struct cpu_array *array = cpu_array(cache->own_arrays, cpu);
+	const struct cpu_array *array = cpu_array(cache_own_arrays(cache), cpu);
 
 	return !cpu_engine->pairs &&
 	       __atomic_load_n(&array->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE &&
