@@ -3,23 +3,17 @@
 
 usage: environment.py FILE.md PAGE
 """
-import os
 import re
 import sys
-import time
 from pathlib import Path
+
+from from_headers import escaped, today
 
 
 def plain(text):
     """Without marks of Markdown; a link to another document becomes its name."""
     text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", re.sub(r"\*\*|`", "", text)).replace("\\|", "|")
-    return escaped(re.sub(r"(?<=[.?]) (?=[A-Z]|lib)", "\n", text))
-
-
-def escaped(text):
-    text = text.replace("\\", "\\e").replace("-", "\\-")
-    text = re.sub(r"[^\0-\x7f]", lambda match: f"\\[u{ord(match[0]):04X}]", text)
-    return re.sub(r"^(?=[.'])", r"\&", text, flags=re.M)
+    return escaped(re.sub(r"(?<=[.?]) (?=[A-Z]|lib)", "\n", text), True)
 
 
 def row(line):
@@ -34,7 +28,7 @@ def block(text):
     if text.startswith("## "):
         return f".Sh {text[3:].upper()}"
     if text.startswith("    "):
-        code = "\n".join(escaped(line[4:]) for line in text.split("\n"))
+        code = "\n".join(escaped(line[4:], True) for line in text.split("\n"))
         return f".Bd -literal -offset 2n\n{code}\n.Ed"
     if text.startswith("|"):
         return "\n".join([".Bl -tag -width Ds", *map(row, text.split("\n")[2:]), ".El"])
@@ -47,8 +41,7 @@ def block(text):
 def main():
     blocks = Path(sys.argv[1]).read_text(encoding="utf-8").split("\n\n")
     blocks[0] = blocks[0].split("\n")[-1]  # the title, after the licence
-    now = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
-    head = (f".Dd {time.strftime('%B ', now)}{now.tm_mday}, {now.tm_year}\n.Dt SLAB_ENVIRONMENT 7\n.Os libslab\n.Sh NAME\n"
+    head = (f".Dd {today()}\n.Dt SLAB_ENVIRONMENT 7\n.Os libslab\n.Sh NAME\n"
             ".Nm slab_environment\n.Nd environment variables of libslab\n.Sh DESCRIPTION")
     text = "\n".join([head, *map(block, blocks[1:])])
     text = re.sub(r"(\.S[hs] .*)\n\.Pp", r"\1", text)

@@ -231,16 +231,19 @@ def quoted(word):
     return '"' + escaped(word, False).replace('"', "\\(dq") + '"'
 
 
+def today():
+    now = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+    return time.strftime("%B ", now) + f"{now.tm_mday}, {now.tm_year}"
+
+
 def main():
     folder, manual = Path(sys.argv[1]), Manual(sys.argv[2:])
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    now = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
-    date = time.strftime("%B ", now) + f"{now.tm_mday}, {now.tm_year}"
     for pages in manual.headers:
         for page in (page for page in pages if page.names):
-            text = "\n".join([f".Dd {date}", *filter(None, manual.text(page, pages)), ""])
+            text = "\n".join([f".Dd {today()}", *filter(None, manual.text(page, pages)), ""])
             (folder / f"{page.names[0]}.3").write_text(text)
             for name in page.names[1:]:
                 (folder / f"{name}.3").symlink_to(f"{page.names[0]}.3")
