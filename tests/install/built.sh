@@ -6,7 +6,8 @@
 # usage: built.sh SOURCE-FOLDER BUILD-FOLDER
 set -eu
 
-programs=$(sed -n '/^programs="/,/"$/p' "$1/tools/run/build.sh" | tr -d '"' | sed 's/^programs=//')
+# shellcheck disable=SC1091
+. "$1/tools/run/build.sh"
 # shellcheck disable=SC2086
 ninja -C "$2" -t commands $programs | tr ' ' '\n' | sed "s#^$2/##" | sort -u >built.txt
 find "$2" -name cmake_install.cmake -exec grep -ohE "\"$2/(lib|bin)/[^\"]+\"" {} + |

@@ -23,7 +23,8 @@ cmd_lint()
 	sources | xargs clang-format-19 --dry-run -Werror || status=1
 	# Objects for the symbol rule. Tests are compiled by clang-tidy, without the
 	# headers that are precompiled otherwise.
-	build clang slab slab_static malloc/all dirsrv/servers/preload/all dirsrv/all tools/all examples/all benchmarks/all
+	# shellcheck disable=SC2086
+	build clang slab slab_static $parts
 	say "symbol rule"
 	tools/lint/symbol-rule . build/clang || status=1
 	say "clang-tidy, some twelve minutes on two CPUs"

@@ -32,7 +32,8 @@ bench_needs()
 	# shellcheck disable=SC2086
 	need "the benchmark" $compile_packages $bench_packages
 	wish "the allocators' share of CPU time" linux-perf
-	build release benchmarks/all examples/all tools/all malloc/all dirsrv/all dirsrv/servers/preload/all
+	# shellcheck disable=SC2086
+	build release $parts
 }
 
 cmd_bench()
