@@ -13,7 +13,7 @@
  * the handler and goes on with the interrupted call, so nothing of that is repaired.
  *
  * Lock-free operations need nothing here. A section that did not commit has no effect. The child opens
- * the arrays that other threads had closed (closing.c). Objects that another thread has in hand,
+ * the arrays that other threads had closed (closing.c). Objects that another thread moves
  * between a slab, a magazine and an array, are lost to the child, which never allocates them: a batch
  * for each thread that refills or flushes an array just then. So are a slab that a thread has just
  * taken from the page layer, and one in which it runs constructors. A thread that takes slabs off the

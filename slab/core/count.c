@@ -13,9 +13,9 @@
 #define PERIOD_US 50000l
 
 static struct {
-	long period;    /* atomic (count_period()) */
-	uint64_t
-		until; /* when the last request ends: of the thread that serves the control socket */
+	long period; /* atomic (count_period()) */
+	/* When the last request ends. Of the thread that serves the control socket. */
+	uint64_t until;
 } counting;
 
 bool count_is_on(const struct slab_cache *cache)

@@ -22,8 +22,8 @@ SLAB_EARLY struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;
 SLAB_EARLY uint64_t registry_changes;
 SLAB_EARLY unsigned registry_count;
-static SLAB_EARLY struct slab_cache
-	*looked_at; /* by registry_look_further(); under registry_lock */
+/* By registry_look_further(); under registry_lock. */
+static SLAB_EARLY struct slab_cache *looked_at;
 
 /* --- names ------------------------------------------------------------------------------- */
 

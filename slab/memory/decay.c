@@ -191,8 +191,8 @@ struct visit {
 	bool all; /* also slabs whose decay time is not over */
 	uint32_t epoch;
 	uint32_t idle_from; /* the epoch of a slab that has none yet */
-	unsigned
-		purging; /* slabs of this piece that are off the lists, neighbours on cache->purging */
+	/* Slabs of this piece that are off the lists, neighbours on cache->purging. */
+	unsigned purging;
 	struct slab *first; /* of these */
 	unsigned ripe; /* empty slabs of the shard whose decay time is over */
 	size_t bytes; /* returned to the OS */

@@ -95,7 +95,7 @@ static void describe_cache(struct holder *to, const struct slab_cache *cache)
 {
 	const uint64_t held =
 		arrays_objects(cache) + magazines_objects(cache) + LOAD(cache->memory.reserve_left);
-	uint64_t used = 0, room = 0;
+	uint64_t used = 0, room = 0, ordinary;
 	int64_t debug_used = 0;
 	struct shard_sums sums;
 
@@ -105,8 +105,8 @@ static void describe_cache(struct holder *to, const struct slab_cache *cache)
 		room += sums.room;
 		debug_used += LOAD(cache->node[node].debug_used);
 	}
-	to->objects = used > held ? used - held : 0;
-	to->free = room > to->objects ? (room - to->objects) * cache->size : 0;
+	ordinary = used > held ? used - held : 0;
+	to->free = room > ordinary ? (room - ordinary) * cache->size : 0;
 	if (debug_used > 0) /* less: a damaged slab was corrected */
 		used += (uint64_t)debug_used;
 	to->objects = used > held ? used - held : 0;

@@ -368,7 +368,7 @@ TEST_F(ProfileTest, ThreadsReachOnePeak)
 	EXPECT_EQ(at_peak(first_size), 4000U);
 }
 
-/* A sample stands for so many bytes, and the peak is when these are most. */
+/* A sample stands for this number of bytes, and the peak is when these are most. */
 TEST_F(ProfileTest, TheWeightOfASampleIsRightWithinOnePerCent)
 {
 	for (std::size_t period : {1u, 100u, 1u << 16, 1u << 30})

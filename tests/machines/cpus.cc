@@ -66,7 +66,7 @@ protected:
 		join_all(threads_);
 	}
 
-	/* Each thread did so many rounds more. */
+	/* Each thread did this number of rounds more. */
 	void let_work(unsigned rounds)
 	{
 		for (auto &done : done_) {

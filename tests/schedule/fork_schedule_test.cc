@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks under the scheduler. A child lacks what other threads of its parent had in hand: a batch for
+ * Forks under the scheduler. A child lacks what other threads of its parent moved: a batch for
  * each of them. Everything else works there.
  */
 #include "movers.h"
