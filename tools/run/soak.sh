@@ -67,6 +67,19 @@ ownership()
 	done
 }
 
+# looks N: N looks of each kind at a process that does everything meanwhile.
+looks()
+{
+	case ${1-} in
+	'' | 0* | *[!0-9]*) die "soak --looks takes a number of looks, such as 10000, not '${1-}'" ;;
+	esac
+	[ $# -eq 1 ] || die "soak --looks takes one number, not '$*'"
+	# shellcheck disable=SC2086
+	need "the soak" $compile_packages
+	build release looked_at slabinfo
+	/usr/bin/python3 tests/soak/looks.py build "$1"
+}
+
 everything()
 {
 	minutes=${1:-60}
@@ -105,6 +118,10 @@ cmd_soak()
 		else
 			ownership --operations "$limit"
 		fi
+		;;
+	--looks)
+		shift
+		looks "$@"
 		;;
 	*)
 		everything "$@"

@@ -8,8 +8,11 @@
 #include "sites.h"
 #include "views.h"
 
+#include <time.h>
+
 #define ADDRESSES_SHOWN 3
 #define HIDDEN_NAMES 4
+#define AGAIN_NS 20000000
 
 static const char large_name[] = "size-large";
 
@@ -39,6 +42,13 @@ static const char *cache_name(const struct reach *reach, uint32_t cache)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
+static int by_address(const void *a, const void *b)
+{
+	const struct reach_leak *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
 static int by_site(const void *a, const void *b)
 {
 	const struct reach_leak *left = a, *right = b;
@@ -47,7 +57,7 @@ static int by_site(const void *a, const void *b)
 		return left->cache < right->cache ? -1 : 1;
 	if (left->stack != right->stack)
 		return left->stack < right->stack ? -1 : 1;
-	return (left->address > right->address) - (left->address < right->address);
+	return by_address(a, b);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -303,15 +313,79 @@ static void show(const struct options *options, const struct reach *reach,
 	print_leaks(options, reach, process, symbolizer, groups);
 }
 
-static int search(const struct options *options, const struct process *process,
+/* What the process cannot reach at one moment; `snapshot` adds up. */
+static bool look(const struct options *options, struct process *process, struct snapshot *snapshot,
+		 struct reach *reach)
+{
+	struct json_object *objects, *regions;
+	struct snapshot now;
+
+	if (!standing_take(options, process, &now))
+		return false;
+	snapshot->still_us += now.still_us;
+	snapshot->bytes += now.bytes;
+	objects = attach_query(process, "objects", NULL);
+	regions = objects ? attach_query(process, "regions", NULL) : NULL;
+	if (!regions) {
+		json_object_put(objects);
+		return false;
+	}
+	if (!reach_load(reach, process->memory, objects, regions))
+		return false;
+	reach->progress = progress_show;
+	return reach_search(reach);
+}
+
+/* Remove the leaks that an earlier look did not find. */
+static void keep_known(struct reach *reach, const struct reach *earlier)
+{
+	size_t kept = 0;
+
+	if (!reach->leaks)
+		return;
+	qsort(earlier->leak, earlier->leaks, sizeof(*earlier->leak), by_address);
+	qsort(reach->leak, reach->leaks, sizeof(*reach->leak), by_address);
+
+	for (size_t i = 0, k = 0; i < reach->leaks; i++) {
+		const struct reach_leak *leak = &reach->leak[i];
+
+		while (k < earlier->leaks && earlier->leak[k].address < leak->address)
+			k++;
+		if (k < earlier->leaks && earlier->leak[k].address == leak->address)
+			reach->leak[kept++] = *leak;
+	}
+	reach->leaks = kept;
+}
+
+/*
+ * A thread that moves objects between slabs and arrays has allocated them before it stores their addresses. What
+ * is in such a state is not lost, and is elsewhere a moment later: a leak is what two looks find.
+ */
+static bool look_again(const struct options *options, struct process *process,
+		       struct snapshot *snapshot, struct reach *reach)
+{
+	const struct timespec moment = {.tv_nsec = AGAIN_NS};
+	struct reach again = {0};
+	bool searched;
+
+	if (!reach->leaks || process->way == WAY_CORE)
+		return true;
+	nanosleep(&moment, NULL);
+	searched = look(options, process, snapshot, &again);
+	keep_known(&again, reach);
+	reach_free(reach);
+	*reach = again;
+	return searched;
+}
+
+static int report(const struct options *options, const struct process *process,
 		  const struct snapshot *snapshot, struct reach *reach)
 {
 	struct symbolizer *symbolizer = symbols_open();
 	struct groups groups = {.group = NULL};
 	int status = EXIT_USAGE;
 
-	reach->progress = progress_show;
-	if (symbolizer && reach_search(reach) && make_groups(options, reach, &groups)) {
+	if (symbolizer && make_groups(options, reach, &groups)) {
 		show(options, reach, process, snapshot, symbolizer, &groups);
 		status = groups.count ? EXIT_NOTHING : EXIT_DONE;
 	}
@@ -338,24 +412,16 @@ static int expect_match(const struct options *options, struct process *process)
 
 int view_find_leaks(const struct options *options, struct process *process)
 {
-	struct json_object *objects, *regions;
-	struct snapshot snapshot;
-	struct reach reach;
+	struct snapshot snapshot = {0};
+	struct reach reach = {0};
 	int status = expect_match(options, process);
 
 	if (status >= 0)
 		return status;
 	status = EXIT_USAGE;
-	if (!standing_take(options, process, &snapshot))
-		return EXIT_USAGE;
-	objects = attach_query(process, "objects", NULL);
-	regions = objects ? attach_query(process, "regions", NULL) : NULL;
-	if (!regions) {
-		json_object_put(objects);
-		return EXIT_USAGE;
-	}
-	if (reach_load(&reach, process->memory, objects, regions))
-		status = search(options, process, &snapshot, &reach);
+	if (look(options, process, &snapshot, &reach) &&
+	    look_again(options, process, &snapshot, &reach))
+		status = report(options, process, &snapshot, &reach);
 	reach_free(&reach);
 	return status;
 }
