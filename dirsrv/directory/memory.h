@@ -5,7 +5,7 @@
  * Both programs have the same sources, down to those of libslab_dirsrv, and call the
  * functions of <slab/slab.h> and <slab/malloc.h>. `directory` is linked with the
  * libraries; `directory-malloc` with ../malloc_side, where these functions are malloc(),
- * calloc() and free(), and the flat pblock. It does not link libslab at all.
+ * calloc() and free(). It does not link libslab at all.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "v3.h"
+#include "split.h"
 
 /* A parameter's place and kind. */
 struct entry {

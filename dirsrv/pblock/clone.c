@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cloning a pblock, by a walk over all parameters. A persistent search clones its pblock once, so
- * cloning need not be fast, and the code does not depend on the layout.
+ * cloning need not be fast.
  *
  * First the values are copied to the clone, which can fail. Then the values that move are cleared
  * in the source, which cannot fail.

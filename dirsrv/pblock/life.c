@@ -2,7 +2,7 @@
 /* Creating, clearing and destroying the split pblock. */
 #include <string.h>
 
-#include "v3.h"
+#include "split.h"
 
 /* The parts that may contain strings that the pblock owns. */
 enum {
@@ -22,7 +22,7 @@ static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
 	uint32_t left = pb->present >> PBLOCK_PART_rare;
 
 	if (pb->present & OWNING_PARTS)
-		pblock_free_owned(pb, pblock_stored);
+		pblock_free_owned(pb);
 	while (left) {
 		unsigned last = 31 - (unsigned)__builtin_clz(left);
 

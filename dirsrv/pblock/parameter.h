@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of a pblock, as both layouts see them.
+ * Parameters of a pblock.
  *
- * A layout consists of parts, which are structs whose members are parameters. A table, indexed by
+ * A pblock consists of parts, which are structs whose members are parameters. A table, indexed by
  * the parameter's number, has its part and its offset there. An absent part reads as zeros, so
  * zero bytes must mean the default: a parameter with a default other than 0 (PRESET) is stored as
- * value ^ default. value.c handles all kinds of parameters; the fast paths of a layout handle the
- * common kinds.
+ * value ^ default. value.c handles all kinds of parameters; the fast paths handle the common kinds.
  */
 #pragma once
 
@@ -63,7 +62,7 @@ static inline bool pblock_is_quick(int number)
 
 #pragma GCC visibility push(hidden)
 
-/* A parameter's properties in both layouts, besides its place. */
+/* A parameter's properties, besides its place. */
 struct pblock_parameter {
 	uint16_t number;
 	uint8_t kind;
@@ -83,11 +82,8 @@ int pblock_value_set(enum pblock_kind kind, int number, void *stored, void *valu
 /* pblock_value_is_default: is this the default, which is stored as zeros? */
 bool pblock_value_is_default(enum pblock_kind kind, int number, const void *value);
 
-/* pblock_free_owned: free the strings that a pblock owns, and forget them. `place` is the
- * layout's pblock_stored(). */
-void pblock_free_owned(Slapi_PBlock *pb, void *(*place)(Slapi_PBlock *pb, unsigned number));
-
-/* --- what each layout provides for the common code ------------------------------ */
+/* pblock_free_owned: free the strings that a pblock owns, and forget them. */
+void pblock_free_owned(Slapi_PBlock *pb);
 
 /* pblock_make: slapi_pblock_new() without recording. */
 Slapi_PBlock *pblock_make(void);

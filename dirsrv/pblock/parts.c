@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "v3.h"
+#include "split.h"
 
 const union pblock_absent pblock_absent;
 static const struct pblock_rare pblock_absent_rare = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing values of all kinds at the address where a layout stores them.
+ * Reading and writing values of all kinds at the address where they are stored.
  */
 #include <errno.h>
 #include <string.h>
@@ -163,10 +163,10 @@ static void free_stored(void *stored)
 		replace_string(stored, NULL);
 }
 
-void pblock_free_owned(Slapi_PBlock *pb, void *(*place)(Slapi_PBlock *pb, unsigned number))
+void pblock_free_owned(Slapi_PBlock *pb)
 {
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
 	if (PBLOCK_##kind >= PBLOCK_OWNED)                                                         \
-		free_stored(place(pb, (number)));
+		free_stored(pblock_stored(pb, (number)));
 #include "parameters.def"
 }

@@ -15,7 +15,7 @@ class Benchmarks(unittest.TestCase):
     def bench(self, name, *arguments):
         """{(contestant, case, metric): value} of one quick round."""
         with tempfile.TemporaryDirectory() as build:
-            for part in ("bin", "lib", "pblock"):
+            for part in ("bin", "lib"):
                 os.symlink(os.path.join(BUILD, part), os.path.join(build, part))
             ran = subprocess.run([sys.executable, os.path.join(ROOT, "benchmarks/run.py"), name, "--build", build,
                                   "--quick", *arguments], text=True, capture_output=True, check=False)
@@ -23,11 +23,6 @@ class Benchmarks(unittest.TestCase):
             with open(os.path.join(build, "bench", name + ".csv"), encoding="utf-8") as file:
                 return {(row["contestant"], row["case"], row["metric"]): float(row["value"])
                         for row in csv.DictReader(file)}
-
-    def test_pblock(self):
-        rows = self.bench("pblock", "--laps", "10", "--cases", "search|hit")
-        for figure in (("split", "search"), ("flat", "search"), ("cache", "hit.few")):
-            self.assertGreater(rows[(*figure, "time")], 0)
 
     def test_listener(self):
         rows = self.bench("listener", "--cases", "busy|idle|accept|mix", "--contestants", "inline,multi,slab,glibc",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a pblock does with each of its parameters, and how much memory it takes, counted by the
- * caches. (The flat pblock is tried by pblock-replay-v1.)
+ * caches.
  */
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pblock-profile: the report and the picture of a real server's traces, and the arithmetic on traces small enough to do by
-hand. pblock-replay: all traces on both layouts, a pblock that is broken, and traces that are.
+hand. pblock-replay: all traces, a pblock that is broken, and traces that are.
 
 usage: trace_tools_test.py SOURCE-FOLDER BUILD-FOLDER FORGETFUL-PBLOCK
 """
@@ -105,17 +105,14 @@ class Profile(Tools):
 
 
 class Replay(Tools):
-    def on_both_layouts(self, *words):
-        return [self.output(name, *words) for name in ("pblock-replay", "pblock-replay-v1")]
-
     def refused_trace(self, text, error):
         Path("a.trace").write_text(text, encoding="utf-8")
         self.refused("pblock-replay", ["a.trace"], "a.trace" + error)
 
     def test_all_traces(self):
-        for table in self.on_both_layouts("--rounds=3", *self.traces):
-            self.assertEqual(len(table.splitlines()), 1 + len(self.traces), table)
-            self.assertIn("  search.trace\n", table)
+        table = self.output("pblock-replay", "--rounds=3", *self.traces)
+        self.assertEqual(len(table.splitlines()), 1 + len(self.traces), table)
+        self.assertIn("  search.trace\n", table)
 
     def test_clones_and_reused_pblocks_are_checked(self):
         """110 stays in both, 17 moves to the clone, 143 is owned."""
@@ -124,7 +121,7 @@ class Replay(Tools):
                                                      (2, 143), (2, 885), (2, 1945)))
         again = "".join(f"get 2 {number}\n" for number in (110, 17, 143, 1945))
         Path("a.trace").write_text(f"new 1\n{sets}clone 1 2\n{gets}init 2\n{again}destroy 2\ndestroy 1\n", encoding="utf-8")
-        self.on_both_layouts("--rounds=2", "a.trace")
+        self.output("pblock-replay", "--rounds=2", "a.trace")
 
     def test_a_get_that_gives_something_else_is_found(self):
         Path("a.trace").write_text("new 1\nget 1 110\n\nset 1 110\n# now\nget 1 110\ndestroy 1\n", encoding="utf-8")
