@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# ldapd as Debian's ldap-utils use it. Each check has a command, and a line that its output must
-# have, or must not have.
+# ldapd as Debian's ldap-utils use it; more of its answers: answers_test.py. Each check has a
+# command, and a line that its output must have, or must not have.
 # usage: clients_test.sh LDAPD [OPTION...]
 set -eu
 program=$1
@@ -159,13 +159,6 @@ check 'StartTLS is refused' 1 'Protocol error' ldapwhoami -x -H "$uri" -ZZ
 
 # --- search ---
 check 'equality' 0 "^dn: $ann" search -b dc=example,dc=com '(uid=ANN)'
-check 'substrings' 0 "^dn: $ann" search -b dc=example,dc=com '(cn=ann*ch*er)'
-check 'and, or, not' 0 "^dn: $ann" \
-	search -b dc=example,dc=com '(&(|(uid=ann)(uid=bob))(!(uid=bob)))'
-check 'extensible match finds nothing' 0 '!^dn:' search -b dc=example,dc=com '(cn:1.2.3:=x)'
-check 'one level' 0 '^dn: ou=people' search -b dc=example,dc=com -s one
-check 'children leaves out the base' 0 '!^dn: dc=' search -b dc=example,dc=com -s children
-check 'no such object' 32 'Matched DN: dc=example,dc=com' search -b cn=x,dc=example,dc=com
 check 'attribute list' 0 '!^sn:' search -b "$ann" cn
 check 'types only' 0 '^cn:$' search -A -b "$ann" cn
 check '1.1' 0 '!^cn:' search -b "$ann" 1.1
@@ -190,26 +183,17 @@ check 'an entry cannot write' 50 'Insufficient access' \
 bob=uid=bob,$people
 check 'add' 0 'adding new entry' \
 	feed "dn: $bob\nobjectClass: inetOrgPerson\nuid: bob\ncn: Bob\nsn: B\n" as_root ldapadd
-check 'add again' 68 'Already exists' \
-	feed "dn: $bob\nobjectClass: inetOrgPerson\nuid: bob\ncn: Bob\nsn: B\n" as_root ldapadd
-check 'creatorsName' 0 '^creatorsName: cn=admin' search -b "$bob" creatorsName
-check 'add without a class' 65 'Object class violation' \
-	feed "dn: cn=x,$people\ncn: x\n" as_root ldapadd
 check 'modify' 0 'modifying entry' \
 	feed "dn: $bob\nchangetype: modify\nadd: mail\nmail: b@x\nmail: c@x\n-\nreplace: sn\nsn: Builder\n" \
 	as_root ldapmodify
 check 'the values are there' 0 '^sn: Builder' as_root ldapsearch -LLL -b "$bob"
 check 'delete a value' 0 'modifying entry' \
 	feed "dn: $bob\nchangetype: modify\ndelete: mail\nmail: b@x\n" as_root ldapmodify
-check 'it is gone' 0 '!b@x' search -b "$bob"
 check 'compare: true' 6 'TRUE' as_root ldapcompare "$bob" 'sn:builder'
-check 'compare: false' 5 'FALSE' as_root ldapcompare "$bob" 'sn:x'
 check 'rename' 53 'keep their names' as_root ldapmodrdn -r "$bob" uid=rob
-check 'delete a parent' 66 'not allowed on non-leaf' as_root ldapdelete "$people"
 check 'delete' 0 '' as_root ldapdelete "$bob"
 check 'compare on the root DSE' 53 'can only be searched' as_root ldapcompare '' vendorName:x
 check 'a change of cn=monitor' 53 'can only be searched' as_root ldapdelete cn=server,cn=monitor
-check 'delete again' 32 'No such object' as_root ldapdelete "$bob"
 
 # --- what was written survives ---
 stop

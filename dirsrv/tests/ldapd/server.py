@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """An ldapd for tests, which is started on free ports with a database of its own and whose end is checked; clients of it,
 sockets and connections of python-ldap; messages of LDAP as bytes, for tests that send what no library sends."""
+import inspect
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ REPORT = re.compile(r"^BUG .*|.*ERROR: \w+Sanitizer.*|.*WARNING: ThreadSanitizer
 SUFFIX = "dc=example,dc=com"
 ROOT = "cn=admin"
 PASSWORD = "secret"
+NOTICE = b"1.3.6.1.4.1.1466.20036"  # of disconnection
 LDIF = f"""dn: {SUFFIX}
 objectClass: top
 objectClass: domain
@@ -58,6 +60,21 @@ def until(condition, what, seconds=120):
         time.sleep(0.01)
 
 
+def outcome(call, *arguments):
+    """The name of the result, its text and the matched DN."""
+    try:
+        call(*arguments)
+    except ldap.LDAPError as error:
+        return type(error).__name__, error.args[0].get("info", ""), error.args[0].get("matched", "")
+    return "SUCCESS", "", ""
+
+
+def tests_of(module):
+    """The functions whose only parameter is the program."""
+    return [function for function in module.values()
+            if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["program"]]
+
+
 def run_tests(tests, program, chosen=()):
     """Run them, or those whose names are `chosen`, and exit: 1 if one failed."""
     failures = 0
@@ -75,7 +92,7 @@ def run_tests(tests, program, chosen=()):
 class Server:
     """A running ldapd, with its address in `uri` and `local`."""
 
-    def __init__(self, program, *options, ldif=LDIF):
+    def __init__(self, program, *options, ldif=LDIF, suffix=SUFFIX):
         self.folder = tempfile.mkdtemp(prefix="ldapd-test-")
         self.log = os.path.join(self.folder, "log")
         self.stopped = False
@@ -85,7 +102,7 @@ class Server:
         self.local = "ldapi://" + (self.folder + "/socket").replace("/", "%2F")
         command = [program, "--ldif", path, "--listen", "ldap://127.0.0.1:0",
                    "--listen", self.local, "--rootDN", ROOT, "--rootPassword", PASSWORD,
-                   "--suffix", SUFFIX, "--fsync", "no", *options]
+                   *(["--suffix", suffix] if suffix else []), "--fsync", "no", *options]
         with open(self.log, "w", encoding="utf-8") as log:
             # What is still allocated when the server ends is reported.
             self.process = subprocess.Popen(command, stdout=log, stderr=log,
@@ -158,16 +175,12 @@ def read_to_end(stream):
 
 def read_messages(stream, count):
     """`count` messages."""
-    data, messages = b"", []
+    rest, messages = b"", []
     while len(messages) < count:
-        end = message_end(data)
-        if end:
-            messages.append(data[:end])
-            data = data[end:]
-            continue
         more = stream.recv(65536)
         assert more, "the server closed the connection"
-        data += more
+        whole, rest = split(rest + more)
+        messages += whole
     return messages
 
 
@@ -235,6 +248,15 @@ def search(message_id, base="", scope=0, attributes=(), find=PRESENT, controls=b
     content = text(base) + enumerated(scope) + enumerated(0) + number(0) + number(0) + \
         element(1, b"\0") + find + element(0x30, b"".join(text(name) for name in attributes))
     return message(message_id, element(0x63, content), controls)
+
+
+def split(data):
+    """The whole messages, and the rest."""
+    messages = []
+    while end := message_end(data):
+        messages.append(data[:end])
+        data = data[end:]
+    return messages, data
 
 
 def message_end(data):

@@ -6,7 +6,6 @@ usage: behaviour_test.py LDAPLOAD
 import itertools
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ldapd"))
-from server import element, enumerated, message, message_end, run_tests, text  # pylint: disable=wrong-import-position
+from server import element, enumerated, message, message_end, run_tests, tests_of, text  # pylint: disable=wrong-import-position
 
 UNBIND, COMPARED, EXTENDED = 0x42, 0x6f, 0x78
 COMPARE_TRUE, UNAVAILABLE = 6, 52
@@ -194,5 +193,4 @@ def an_idle_connection_that_the_server_closes_is_a_failure(program):
     expect(load(program, "-c 1 --idle 2 --operations 100", serve), 1, "the server closed 1 of 2 idle connections")
 
 
-run_tests([function for name, function in list(globals().items())
-           if re.match(r"(a|an|at|answers)_", name)], sys.argv[1])
+run_tests(tests_of(globals()), sys.argv[1])
