@@ -42,6 +42,15 @@ void pass_point(int point)
 
 } /* namespace */
 
+void player::drop(const pthread_mutex_t *mutex)
+{
+	const auto found = std::find(mutexes.begin(), mutexes.end(), mutex);
+
+	if (found == mutexes.end())
+		give_up("a thread unlocks a mutex that it has not locked");
+	mutexes.erase(found);
+}
+
 scheduler::scheduler(std::uint64_t seed, std::size_t players, const schedule_plan *plan)
 	: random_(seed), plan_(plan)
 {

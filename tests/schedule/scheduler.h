@@ -10,10 +10,13 @@ struct player {
 	bool done = false;
 	int cpu = 0;                 /* as the library sees it */
 	unsigned sleeps = 0;         /* turns of others, which go first */
-	int mutexes = 0;             /* that it has locked */
+	std::vector<const pthread_mutex_t *> mutexes; /* that it has locked */
 	const void *futex = nullptr; /* waits for a wake-up there */
 	bool aborted = false;        /* a section that the thread has begun may not commit */
 	std::thread thread;
+
+	/* The thread unlocks a mutex, which no other thread has locked. */
+	void drop(const pthread_mutex_t *mutex);
 };
 
 class scheduler

@@ -9,6 +9,7 @@ extern "C" {
 
 void __real_cpu_lock_wait(struct cpu_lock *lock);
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const struct timespec *);
 int __real_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *);
@@ -30,8 +31,8 @@ unsigned pages_asked;
 int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
 {
 	for (unsigned i = 0; i < patience; i++) {
-		if (pthread_mutex_trylock(mutex) == 0) {
-			one->me().mutexes++;
+		if (__real_pthread_mutex_trylock(mutex) == 0) {
+			one->me().mutexes.push_back(mutex);
 			return 0;
 		}
 		one->wait();
@@ -92,7 +93,7 @@ bool schedule_others_hold()
 
 	return one &&
 	       std::any_of(one->players().begin(), one->players().end(), [one](const auto &other) {
-		       return other.get() != &one->me() && other->mutexes > 0;
+		       return other.get() != &one->me() && !other->mutexes.empty();
 	       });
 }
 
@@ -116,11 +117,20 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 	if (!one)
 		return __real_pthread_mutex_lock(mutex);
 	one->pass(1);
-	while (pthread_mutex_trylock(mutex) != 0)
+	while (__real_pthread_mutex_trylock(mutex) != 0)
 		one->wait();
-	one->me().mutexes++;
+	one->me().mutexes.push_back(mutex);
 	one->pass(7);
 	return 0;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	const int result = __real_pthread_mutex_trylock(mutex);
+
+	if (scheduler *one = running_under(); one && result == 0)
+		one->me().mutexes.push_back(mutex);
+	return result;
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
@@ -128,7 +138,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 	const int result = __real_pthread_mutex_unlock(mutex);
 
 	if (scheduler *one = running_under()) {
-		one->me().mutexes--;
+		one->me().drop(mutex);
 		one->pass(2);
 	}
 	return result;
