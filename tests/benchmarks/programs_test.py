@@ -90,6 +90,13 @@ class Programs(unittest.TestCase):
         self.positive(rows, both, [("aging.snapshot", "0", "copied"), ("aging.phases", "0", "most")])
         self.positive(rows, ("slab",), [("directory", "0", "loss"), ("rcu.section", "0", "rate")])
 
+    def test_slides(self):
+        rows = self.bench("slides", "--cases", "^(pair|memory|bulk)")
+        all_four = ("slab", "SLAB", "sheaves", "slob")
+        self.positive(rows, all_four, [("pair", "256", "cycles"), ("bulk.16", "256", "cycles"), ("memory", "0", "resident")])
+        with open(os.path.join(self.build, "bench/slides.md"), encoding="utf-8") as file:
+            self.assertIn("SLUB (slide)", file.read())
+
     def test_debug_and_latency(self):
         self.positive(self.bench("debug", "--contestants", "none,FZP"), ("none", "FZP"),
                       [("pair", "64", "time"), ("memory", "712", "memory")])
