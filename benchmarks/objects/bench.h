@@ -34,19 +34,12 @@ struct bench_case {
 
 struct bench_contestant {
 	const char *name;
-	bool has_bulk;         /* has bulk operations of its own */
-	bool has_memory;       /* its resident memory grows with its use */
-	bool process_per_size; /* slow to start: one process for all cases of a size */
-	bool only_trace;       /* runs no other case */
-	/* Before each case: objects of `size`, at most `live` of them held by the
-	 * program at a time. NULL, or one sentence saying why it cannot. */
-	const char *(*open)(size_t size, size_t live, unsigned threads, int cpu);
+	bool has_memory; /* its resident memory grows with its use */
+	bool only_trace; /* runs no other case */
+	/* Before each case: objects of `size`. NULL, or one sentence saying why it cannot. */
+	const char *(*open)(size_t size);
 	/* The same before a case of the trace: of all its types. NULL: it cannot run them. */
 	const char *(*open_trace)(const struct trace *trace);
-	void (*close)(void);
-	/* In every thread but the first one of the process. */
-	void (*thread_begin)(void);
-	void (*thread_end)(void);
 	/* What serves the objects, for the record: a path or a version. */
 	const char *(*allocator)(void);
 };

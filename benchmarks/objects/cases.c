@@ -436,28 +436,13 @@ const struct bench_case bench_cases[] = {
 	{NULL, NULL, 0, 0, 0, false},
 };
 
-#ifndef CONTESTANT_HAS_HOOKS
-static void nothing(void) {}
-#endif
-
 const struct bench_contestant bench_contestant = {
 	.name = CONTESTANT_NAME,
-	.has_bulk = CONTESTANT_HAS_BULK,
 	.has_memory = CONTESTANT_HAS_MEMORY,
-	.process_per_size = CONTESTANT_PROCESS_PER_SIZE,
 	.only_trace = CONTESTANT_ONLY_TRACE,
 	.open = contestant_open,
 #ifdef TYPED_ALLOC
 	.open_trace = contestant_open_trace,
-#endif
-#ifdef CONTESTANT_HAS_HOOKS
-	.close = contestant_close,
-	.thread_begin = contestant_thread_begin,
-	.thread_end = contestant_thread_end,
-#else
-	.close = nothing,
-	.thread_begin = nothing,
-	.thread_end = nothing,
 #endif
 	.allocator = contestant_allocator,
 };

@@ -10,7 +10,6 @@
 
 #define CONTESTANT_HAS_BULK true
 #define CONTESTANT_HAS_MEMORY true
-#define CONTESTANT_PROCESS_PER_SIZE false
 
 #define BASELINE_JOIN_(prefix, name) prefix##_##name
 #define BASELINE_JOIN(prefix, name) BASELINE_JOIN_(prefix, name)
@@ -23,13 +22,10 @@ static struct BASELINE_CALL(cache) * contestant_cache;
 #define OBJ_ALLOC_BULK(n, objs) BASELINE_CALL(alloc_bulk)(contestant_cache, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) BASELINE_CALL(free_bulk)(contestant_cache, (n), (objs))
 
-static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+static const char *contestant_open(size_t size)
 {
 	static char why[64];
 
-	(void)live;
-	(void)threads;
-	(void)cpu;
 	contestant_cache = BASELINE_CALL(create)(size);
 	if (contestant_cache)
 		return NULL;

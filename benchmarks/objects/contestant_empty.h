@@ -9,7 +9,6 @@
 
 #define CONTESTANT_HAS_BULK false
 #define CONTESTANT_HAS_MEMORY false
-#define CONTESTANT_PROCESS_PER_SIZE false
 #define CONTESTANT_ONLY_TRACE true
 
 static _Thread_local char contestant_block[64];
@@ -21,12 +20,9 @@ static _Thread_local char contestant_block[64];
 #define SIZED_ALLOC(type) TYPED_ALLOC(type)
 #define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
 
-static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+static const char *contestant_open(size_t size)
 {
 	(void)size;
-	(void)live;
-	(void)threads;
-	(void)cpu;
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations by size: malloc and free, glibc's or whatever LD_PRELOAD puts in their place;
- * slab_malloc(); or GLib's GSlice, the slab allocator that many C servers already have at hand.
+ * Allocations by size: malloc and free, glibc's or whatever LD_PRELOAD puts in their place; or
+ * slab_malloc().
  */
 #pragma once
 
@@ -13,35 +13,27 @@
 #include <slab/malloc.h>
 #include <slab/slab.h>
 #define CONTESTANT_ALLOC(size) slab_malloc(size)
-#define CONTESTANT_FREE(size, ptr) slab_mfree(ptr)
-#elif defined(CONTESTANT_GSLICE)
-#include <glib.h>
-#define CONTESTANT_ALLOC(size) g_slice_alloc(size)
-#define CONTESTANT_FREE(size, ptr) g_slice_free1((size), (ptr))
+#define CONTESTANT_FREE(ptr) slab_mfree(ptr)
 #else
 #define CONTESTANT_ALLOC(size) malloc(size)
-#define CONTESTANT_FREE(size, ptr) free(ptr)
+#define CONTESTANT_FREE(ptr) free(ptr)
 #endif
 
 #define CONTESTANT_HAS_BULK false
 #define CONTESTANT_HAS_MEMORY true
-#define CONTESTANT_PROCESS_PER_SIZE false
 
 static size_t contestant_size;
 static size_t contestant_sizes[TRACE_MAX_CACHES];
 
 #define OBJ_ALLOC() CONTESTANT_ALLOC(contestant_size)
-#define OBJ_FREE(obj) CONTESTANT_FREE(contestant_size, obj)
+#define OBJ_FREE(obj) CONTESTANT_FREE(obj)
 #define TYPED_ALLOC(type) CONTESTANT_ALLOC(contestant_sizes[type])
-#define TYPED_FREE(type, obj) CONTESTANT_FREE(contestant_sizes[type], obj)
+#define TYPED_FREE(type, obj) CONTESTANT_FREE(obj)
 #define SIZED_ALLOC(size) CONTESTANT_ALLOC(size)
-#define SIZED_FREE(size, obj) CONTESTANT_FREE(size, obj)
+#define SIZED_FREE(size, obj) CONTESTANT_FREE(obj)
 
-static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+static const char *contestant_open(size_t size)
 {
-	(void)live;
-	(void)threads;
-	(void)cpu;
 	contestant_size = size;
 	return NULL;
 }
@@ -57,12 +49,6 @@ static const char *contestant_allocator(void)
 {
 #ifdef CONTESTANT_SLAB_MALLOC
 	return "libslab's slab_malloc()";
-#elif defined(CONTESTANT_GSLICE)
-	static char text[64];
-
-	snprintf(text, sizeof(text), "GLib %u.%u.%u", glib_major_version, glib_minor_version,
-		 glib_micro_version);
-	return text;
 #else
 	void *function = dlsym(RTLD_DEFAULT, "malloc");
 	Dl_info info;

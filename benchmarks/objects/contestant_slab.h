@@ -11,7 +11,6 @@
 
 #define CONTESTANT_HAS_BULK true
 #define CONTESTANT_HAS_MEMORY true
-#define CONTESTANT_PROCESS_PER_SIZE false
 
 static struct slab_cache *contestant_cache;
 static struct slab_cache *contestant_caches[TRACE_MAX_CACHES];
@@ -25,14 +24,11 @@ static struct slab_cache *contestant_caches[TRACE_MAX_CACHES];
 #define OBJ_ALLOC_BULK(n, objs) slab_alloc_bulk(contestant_cache, SLAB_ALLOC_FULL, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) slab_free_bulk(contestant_cache, (n), (objs))
 
-static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+static const char *contestant_open(size_t size)
 {
 	static char why[96], name[32];
 	static unsigned number;
 
-	(void)live;
-	(void)threads;
-	(void)cpu;
 	snprintf(name, sizeof(name), "bench%u", number++);
 	contestant_cache = slab_cache_create(name, size, NULL, 0);
 	if (contestant_cache)

@@ -59,9 +59,8 @@ RIVALS = tuple(name for name in runner.RIVALS if name not in NAMED)
 FAR_NS = 150  # a cache line takes longer between CPUs that share no cache
 
 
-def ns(limit, *cases, sizes=GOAL_SIZES, ours="slab", against="rivals"):
-    return [Goal(case, "ns", limit, (against, case) if against == "dpdk" else against, sizes, ours)
-            for case in cases]
+def ns(limit, *cases, sizes=GOAL_SIZES, ours="slab"):
+    return [Goal(case, "ns", limit, "rivals", sizes, ours) for case in cases]
 
 
 GOALS = [
@@ -73,8 +72,6 @@ GOALS = [
     *ns(0.80, "trace", sizes=(0,)),
     Goal("bulk.16", "ns", 0.50, ("slab", "singles.16"), GOAL_SIZES),
     *ns(1.00, "pair", "in_order.alloc", "in_order.free", "random.alloc", "random.free", ours="slab-malloc"),
-    *ns(1.00, "pair", "in_order.alloc", "in_order.free", "ring.1", "ring.64", "lifetimes", "lifetimes.shared",
-        ours="slab-lto", against="dpdk"),
     *(Goal(case, "resident", 1.00, "rivals", GOAL_SIZES)
       for case in ("memory.live", "memory.random", "memory.idle_64")),
     Goal("memory.idle_64", "resident", 1.00, ("slab", "memory.idle_2"), GOAL_SIZES),
@@ -91,9 +88,7 @@ def contestants(build):
         one("slab-malloc", "objects-slab-malloc", serves="libslab"),
         one("slab-cmpxchg16b", "objects-slab", serves="cmpxchg16b", SLAB_ENGINE="cmpxchg16b"),
         one("slab-mutex", "objects-slab", serves="mutex", SLAB_ENGINE="mutex"),
-        *runner.from_libraries(os.path.join(build, "bin", "objects-malloc"),
-                               [name for name in RIVALS if name != "gslice"], probe=PROBE),
-        one("gslice", "objects-gslice", serves="GLib"), one("dpdk", "objects-dpdk", serves="DPDK"),
+        *runner.from_libraries(os.path.join(build, "bin", "objects-malloc"), RIVALS, probe=PROBE),
         one("empty", "objects-empty", serves="empty"),
         one("SLAB", "objects-queued", serves="queued"), one("sheaves", "objects-sheaf", serves="sheaf"),
         one("slob", "objects-slob", serves="slob")]

@@ -83,29 +83,25 @@ static void run_case(const struct bench_case *c, size_t size)
 	else
 		bench_unpin();
 	team.rss_base = bench_resident();
-	why = is_traced(c) ? bench_contestant.open_trace(bench_trace)
-			   : bench_contestant.open(size, live, team.threads, bench_cpu(0));
+	why = is_traced(c) ? bench_contestant.open_trace(bench_trace) : bench_contestant.open(size);
 	if (why)
 		bench_fail("%s", why);
 	if (team.threads > bench_cpus())
 		bench_unpin();
 	team_run(&team);
-	bench_contestant.close();
 	munmap(team.slots, live * sizeof(void *));
 	fflush(stdout);
 }
 
-/* Run cases [c, c + n) of one size in a child. 0, or 1 if that failed. */
-static int in_child(const struct bench_case *c, unsigned n, size_t size)
+/* Run a case of one size in a child. 0, or 1 if that failed. */
+static int in_child(const struct bench_case *c, size_t size)
 {
 	pid_t child = fork();
 	int status;
 
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive an interrupted run */
-		for (; n > 0; n--, c++)
-			if (case_selected(c, size))
-				run_case(c, size);
+		run_case(c, size);
 		exit(EXIT_SUCCESS);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
@@ -120,18 +116,11 @@ static int in_child(const struct bench_case *c, unsigned n, size_t size)
 
 static int run_size(size_t size)
 {
-	const struct bench_case *c;
 	int failed = 0;
-	unsigned n = 0;
 
-	if (bench_contestant.process_per_size && size != NO_SIZE) {
-		while (bench_cases[n].body)
-			n++;
-		return in_child(bench_cases, n, size);
-	}
-	for (c = bench_cases; c->body; c++)
+	for (const struct bench_case *c = bench_cases; c->body; c++)
 		for (int i = 0; case_selected(c, size) && i < (c->cold ? COLD_PROCESSES : 1); i++)
-			failed |= in_child(c, 1, size);
+			failed |= in_child(c, size);
 	return failed;
 }
 

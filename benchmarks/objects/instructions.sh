@@ -73,4 +73,3 @@ pair glibc malloc free objects-malloc
 pair jemalloc malloc free objects-malloc libjemalloc.so.2
 pair tcmalloc malloc free objects-malloc libtcmalloc_minimal.so.4
 pair mimalloc malloc free objects-malloc libmimalloc.so.2
-pair gslice g_slice_alloc g_slice_free1 objects-gslice

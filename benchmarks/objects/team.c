@@ -214,9 +214,7 @@ static void *member_main(void *arg)
 
 	if (member->team->spin)
 		bench_pin(bench_cpu(member->self));
-	member->team->contestant->thread_begin();
 	run_member(member->team, member->self);
-	member->team->contestant->thread_end();
 	return NULL;
 }
 

@@ -7,7 +7,7 @@ COLOURS = {"slab": "#e4472b", "slab-lto": "#a3203f", "slab-malloc": "#f0916f", "
            "glibc": "#8a939c", "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9",
            "jemalloc5": "#1f5a94", "mimalloc2": "#b39ddb", "mimalloc3": "#5e35b1", "snmalloc": "#c2577f",
            "rpmalloc": "#7a8b2f", "google": "#14594b",
-           "gslice": "#b98a2f", "SLAB": "#3b82c4", "sheaves": "#2fa084", "slob": "#8a939c"}
+           "SLAB": "#3b82c4", "sheaves": "#2fa084", "slob": "#8a939c"}
 PANELS = 4
 LEAST_WIDTH = 7.5  # inches
 LOW, HIGH = 0.2, 8.0  # of the ratios' axis; what lies beyond stands at its end

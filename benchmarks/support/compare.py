@@ -23,7 +23,7 @@ ALPHA = 0.05
 RESAMPLES = 4000
 CONTROL_LIMIT = 0.1  # a larger share of control rows that differ: another machine, or another load
 SAME, FEW = "no difference shown", "too few samples"
-OTHERS = {*runner.RIVALS, "dpdk", "empty", "malloc", "slapd", "ns-slapd"}
+OTHERS = {*runner.RIVALS, "empty", "malloc", "slapd", "ns-slapd"}
 
 # ratio: B's median to A's, low and high its interval; p: corrected
 Compared = collections.namedtuple("Compared", "name a b ratio low high p verdict worse")

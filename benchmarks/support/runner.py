@@ -47,7 +47,7 @@ COLUMNS = ("round", "contestant", "case", "size", "metric", "value")
 # unit: divisor of a figure, digits
 UNITS = {"ns": (1, 1), "cycles": (1, 1), "ms": (1e-3, 2), "s": (1, 2), "µs": (1e-6, 1), "MiB": (1 << 20, 1),
          "KiB": (1 << 10, 1), "bytes": (1, 0), "": (1, 0), "%": (1, 1), "op/s": (1, 0)}
-RIVALS = (*preload.RIVALS, "gslice", "SLAB", "sheaves", "slob")
+RIVALS = (*preload.RIVALS, "SLAB", "sheaves", "slob")
 
 # against: "rivals", the best of them; (contestant, case); or None: the limit is in the metric's own unit
 Goal = collections.namedtuple("Goal", "case metric limit against sizes ours",

@@ -29,7 +29,7 @@ machines_packages="$compile_packages qemu-system-x86 busybox-static cpio"
 fuzz_packages="$compile_packages clang-19 libclang-rt-19-dev gdb"
 package_packages="$build_packages debhelper dpkg-dev git"
 demo_packages="$compile_packages ldap-utils"
-bench_packages="$build_packages $allocator_packages libglib2.0-dev libdpdk-dev python3-matplotlib"
+bench_packages="$build_packages $allocator_packages python3-matplotlib"
 
 installed()
 {
