@@ -5,6 +5,7 @@
 
 #include "args.h"
 
+#include <ldif.h>
 #include <strings.h>
 
 /* --- values and DNs ------------------------------------------------------------------------- */
@@ -172,42 +173,16 @@ static const char *const given_names[] = {"Ada",  "Barbara", "Edsger",   "Grace"
 #define TITLES 40
 #define MANAGED 7 /* people with the same manager */
 
-static bool is_plain(const char *value)
-{
-	if (*value == ' ' || *value == ':' || *value == '<')
-		return false;
-	for (const char *at = value; *at; at++)
-		if (*at < ' ' || *at > '~' || (*at == ' ' && !at[1]))
-			return false;
-	return true;
-}
-
-static void print_base64(FILE *out, const unsigned char *bytes, size_t length)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < length; i += 3) {
-		size_t left = length - i;
-		unsigned group = (unsigned)bytes[i] << 16 |
-				 (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-				 (left > 2 ? bytes[i + 2] : 0);
-
-		fprintf(out, "%c%c%c%c", digits[group >> 18], digits[group >> 12 & 63],
-			left > 1 ? digits[group >> 6 & 63] : '=',
-			left > 2 ? digits[group & 63] : '=');
-	}
-}
-
 void ldif_print(FILE *out, const char *name, const char *value)
 {
-	if (is_plain(value)) {
-		fprintf(out, "%s: %s\n", name, value);
-		return;
+	char *line = ldif_put_wrap(LDIF_PUT_VALUE, name, value, strlen(value), LDIF_LINE_WIDTH_MAX);
+
+	if (!line) {
+		fputs("ldapload: no memory for a line of LDIF\n", stderr);
+		exit(EXIT_FAILURE);
 	}
-	fprintf(out, "%s:: ", name);
-	print_base64(out, (const unsigned char *)value, strlen(value));
-	fputc('\n', out);
+	fputs(line, out);
+	ber_memfree(line);
 }
 
 /* ---- the entries above ---- */
