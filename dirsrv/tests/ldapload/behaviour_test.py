@@ -9,11 +9,13 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../ldapd"))
-from server import element, enumerated, message, message_end, run_tests, tests_of, text  # pylint: disable=wrong-import-position
+# pylint: disable-next=wrong-import-position
+from server import element, enumerated, message, message_end, run_tests, tests_of, text
 
 UNBIND, COMPARED, EXTENDED = 0x42, 0x6f, 0x78
 COMPARE_TRUE, UNAVAILABLE = 6, 52
@@ -51,8 +53,8 @@ class Peer:
             pass
 
 
-def answer(message_id, tag, code):
-    return message(message_id, element(tag, enumerated(code) + text("") + text("")))
+def answer(message_id, tag, code, words=""):
+    return message(message_id, element(tag, enumerated(code) + text("") + text(words)))
 
 
 def compare_true(request):
@@ -115,12 +117,16 @@ def a_closed_connection_is_opened_again(program):
 
 
 def a_malformed_answer_ends_the_connection(program):
-    def serve(peer):
-        peer.receive()
-        peer.send(b"HTTP/1.1 400 Bad Request\r\n")
-        assert peer.receive() == b""
+    long_text, long_number = bytearray(answer(1, COMPARED, COMPARE_TRUE)), bytearray(answer(1, COMPARED, COMPARE_TRUE))
+    long_text[-1], long_number[3] = 0x7f, 9
+    for malformed in (b"HTTP/1.1 400 Bad Request\r\n", b"x", b"\x30\x80", b"\x30\x85\1\1\1\1\1", long_text,
+                      long_number):
+        def serve(peer, malformed=malformed):
+            peer.receive()
+            peer.send(malformed)
+            peer.receive()
 
-    expect(load(program, "-c 1 --operations 1", serve), 1, "unexpected: 1 compare: malformed answer (-4)")
+        expect(load(program, "-c 1 --operations 1", serve), 1, "unexpected: 1 compare: malformed answer (-4)")
 
 
 def an_answer_to_no_request_is_malformed(program):
@@ -139,7 +145,9 @@ def a_missing_answer_ends_after_the_timeout(program):
 
 def answers_may_come_in_pieces_and_together(program):
     def serve(peer):
-        for byte in compare_true(peer.receive()) + compare_true(peer.receive()):
+        peer.receive()
+        peer.receive()
+        for byte in answer(1, COMPARED, COMPARE_TRUE, "x" * 300) + answer(2, COMPARED, COMPARE_TRUE):
             peer.send(bytes([byte]))
             time.sleep(0.001)
         peer.send(compare_true(peer.receive()) + compare_true(peer.receive()))
@@ -191,6 +199,24 @@ def an_idle_connection_that_the_server_closes_is_a_failure(program):
             peer.send(compare_true(request))
 
     expect(load(program, "-c 1 --idle 2 --operations 100", serve), 1, "the server closed 1 of 2 idle connections")
+
+
+def values_of_a_file_name_entries(program):
+    """Special characters are escaped. After a tab stands the entry above."""
+    requests = []
+
+    def serve(peer):
+        for request in peer.requests():
+            requests.append(request)
+            peer.send(compare_true(request))
+
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write('one\r\n\n a,b+c"d\\e<f>g;h=i \n#1\nbash\tou=shells,dc=packages\r\nthree')
+        file.flush()
+        expect(load(program, f"-c 1 --operations 100 -b dc=x --attribute cn --values-from {file.name}", serve), 0)
+    for dn in ("cn=one,dc=x", r'cn=\ a\,b\+c\"d\\e\<f\>g\;h\=i\ ,dc=x', r"cn=\#1,dc=x", "cn=bash,ou=shells,dc=packages",
+               "cn=three,dc=x"):
+        assert any(text(dn) in request for request in requests), dn
 
 
 run_tests(tests_of(globals()), sys.argv[1])

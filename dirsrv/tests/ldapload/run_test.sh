@@ -79,6 +79,12 @@ for kind in kinds:
     values = [found[kind][name + "_us"] for name in ("p50", "p90", "p99", "p99.9", "max")]
     assert values == sorted(values) and values[0] > 0, values
 END
+# Each kind by its weight; a kind alone has one. An added entry has its naming attribute once.
+expect 0 -D $root -w secret -c 1 --operations 10000 --mix search=7,base=2,bind
+said out '^search  *\(6[6-9]\|7[0-4]\).. '
+said out '^base  *\(1[6-9]\|2[0-4]\).. '
+said out '^bind  *\([7-9]\|1[0-3]\).. '
+expect 0 -D $root -w secret --operations 20 --mix add --attribute cn
 # Pipelining, a rate, short connections.
 expect 0 -c 3 --depth 16 --operations 1000
 said out '^search  *1000 '
