@@ -25,9 +25,32 @@ void close_and_look(arena &all)
 		close_drain(cache, &bad);
 		schedule_yield();
 		EXPECT_EQ(arrays_objects(cache), 0u);
+		EXPECT_EQ(magazines_objects(cache), 0u);
 	}
 	close_end(cache);
 	EXPECT_EQ(bad.n, 0u);
+}
+
+unsigned objects_held(const struct slab_cache *cache)
+{
+	return cpu_array_count(cpu_array(cache_own_arrays(cache), 0));
+}
+
+constexpr unsigned array_length = 40;
+
+/* The array is full, and so are some magazines. Returns objects in use. */
+std::vector<void *> fill_magazines(arena &all, unsigned full)
+{
+	struct slab_cache *cache = all.cache();
+	std::vector<void *> objs;
+
+	for (unsigned i = 0; i < array_length * 4; i++)
+		objs.push_back(all.alloc());
+	while (cache->node[0].depot.full < full || objects_held(cache) < array_length) {
+		all.free(objs.back());
+		objs.pop_back();
+	}
+	return objs;
 }
 
 TEST(PlanScheduleTest, ANewArrayIsClosed)
@@ -68,6 +91,37 @@ TEST(PlanScheduleTest, TwoThreadsShareAnArray)
 					  all.free(objs[4]);
 					  use_two(all);
 				  }});
+	});
+}
+
+/* The depot has room for one magazine more, or for more than both threads fill. */
+TEST(PlanScheduleTest, TwoThreadsFillMagazines)
+{
+	for (const unsigned full : {0u, MAGAZINES_MAX - 1})
+		for_plans(1, 200, [full] {
+			arena all(array_length);
+			std::vector<void *> objs = fill_magazines(all, full);
+
+			const auto free_one = [&](std::size_t i) {
+				all.free(objs[i]);
+				EXPECT_LE(all.cache()->node[0].depot.full, MAGAZINES_MAX);
+			};
+
+			run_scheduled(1, {[&] { free_one(0); }, [&] { close_and_look(all); },
+					  [&] { free_one(1); }});
+		});
+}
+
+TEST(PlanScheduleTest, TwoThreadsEmptyAMagazine)
+{
+	for_plans(1, 200, [] {
+		arena all(array_length);
+
+		fill_magazines(all, 1);
+		while (objects_held(all.cache()))
+			all.alloc();
+		run_scheduled(1, {[&] { all.alloc(); }, [&] { close_and_look(all); },
+				  [&] { all.alloc(); }});
 	});
 }
 

@@ -19,8 +19,9 @@ const char *guard_off = std::getenv("SLAB_GUARD_OFF");
 /* What a run tells the process that started it. */
 struct told {
 	unsigned marks;
-	std::size_t players;
 	bool guard_reached, tried_guard; /* in any run; in the last one of this test */
+	std::uint8_t
+		others[1 << 16]; /* the threads that could go on at a mark in place of its own */
 };
 told *const tells = static_cast<told *>(
 	mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -82,6 +83,13 @@ void scheduler::note(std::uint64_t what)
 	trace_ = (trace_ ^ (what + current_ * 1000)) * UINT64_C(0x100000001b3);
 	if (++marks_ > most_marks)
 		give_up("the threads do not end");
+	if (!plan_ || marks_ >= std::size(tells->others))
+		return;
+	unsigned others = 0;
+
+	for (std::size_t i = 0; i < players_.size(); i++)
+		others |= i != current_ && !players_[i]->done ? 1u << i : 0;
+	tells->others[marks_] = static_cast<std::uint8_t>(others);
 }
 
 void scheduler::choose_access()
@@ -336,6 +344,24 @@ bool runs_well(const std::string &which, const std::function<void()> &test)
 	return false;
 }
 
+/* n of the preemptions that the last run could have had from a mark on; the next n with each `turn`. */
+schedule_plan further(unsigned mark, unsigned n, unsigned turn)
+{
+	schedule_plan all;
+
+	for (; mark <= tells->marks && mark < std::size(tells->others); mark++)
+		for (std::size_t next = 0; next < 8; next++)
+			if (tells->others[mark] >> next & 1)
+				all.emplace_back(mark, next);
+	if (all.size() <= n)
+		return all;
+	std::shuffle(all.begin(), all.end(), std::mt19937(1));
+	std::rotate(all.begin(), all.begin() + turn * n % static_cast<unsigned>(all.size()),
+		    all.end());
+	all.resize(n);
+	return all;
+}
+
 } /* namespace */
 
 void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
@@ -362,11 +388,13 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test)
 
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test)
 {
-	static std::mt19937 random(1);
+	static std::map<std::string, unsigned> turns; /* of scenes, under --gtest_repeat */
+	static unsigned firsts;
+	unsigned seconds = 0; /* preemptions that follow the same first one */
 	schedule_plan plan;
 
 	if (guard_off)
-		most = 1 + most / 10;
+		most = 1 + most / 4;
 	const std::function<bool()> search = [&] {
 		std::string which = "plan";
 
@@ -374,24 +402,23 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 			which += " " + std::to_string(one.first) + ">" + std::to_string(one.second);
 		next_plan = &plan;
 		const bool well = runs_well(which + " " + test_name(), test);
-		const unsigned first = plan.empty() ? 1 : plan.back().first + 1,
-			       last = tells->marks;
-		const auto players = static_cast<unsigned>(tells->players);
-		const unsigned all = (plan.empty() ? 1 : last) * last * players;
-		const unsigned left = preemptions - static_cast<unsigned>(plan.size());
 
 		next_plan = nullptr;
-		if (!well || !left || !is_worth_it())
+		if (!well || plan.size() == preemptions || !is_worth_it())
 			return well;
-		for (unsigned mark = first; mark <= last; mark++)
-			for (std::size_t next = 0; next < players; next++) {
-				if ((left == 1 || plan.empty()) && random() % all >= most)
-					continue;
-				plan.emplace_back(mark, next);
-				if (!search())
-					return false;
-				plan.pop_back();
-			}
+		const std::string scene = test_name() + std::to_string(tells->marks);
+		const schedule_plan next =
+			plan.empty() ? further(1, most, turns[scene]++)
+				     : further(plan.back().first + 1, seconds, firsts++);
+
+		if (plan.empty())
+			seconds = 1 + most / (1 + static_cast<unsigned>(next.size()));
+		for (const auto &one : next) {
+			plan.push_back(one);
+			if (!search())
+				return false;
+			plan.pop_back();
+		}
 		return true;
 	};
 
@@ -459,7 +486,6 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
 	const std::uint64_t trace = one.run(bodies);
 
 	tells->marks = one.marks();
-	tells->players = bodies.size();
 	return trace;
 }
 

@@ -52,8 +52,8 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
 
 /*
  * Call test() with each plan of at most `preemptions` for what run_scheduled() runs in it, until one
- * fails. Without a preemption a thread runs until it waits or ends. Of the plans with one preemption,
- * and of those with the most, about `most` are tried, by chance.
+ * fails. Without a preemption a thread runs until it waits or ends. `most` plans with one preemption
+ * are tried, and as many with two; others with --gtest_repeat.
  */
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test);
 
