@@ -35,7 +35,7 @@ static void *map_pointers(size_t n)
 
 static void open_cache(size_t size)
 {
-	const char *why = contestant_open(size, BLOCKS, 1, bench_cpu(0));
+	const char *why = contestant_open(size);
 
 	if (why)
 		bench_fail("%s", why);

@@ -261,7 +261,7 @@ class Core(Cores):
         self.server.do_task("l")
         text = self.slabinfo("--since-mark", "--core", self.leave())
         self.assertTrue(text.startswith("Process "))
-        self.has(text, " (control_server), after mark ", "\n100 objects of 69.5KiB allocated since then and not freed\n",
+        self.has(text, " (control_server), after mark ", "\n100 objects with 69.5KiB in all allocated since then and not freed\n",
                  "leak_entries")
         self.assertNotRegex(text, "keep_one|every minute")
 

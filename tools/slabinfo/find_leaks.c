@@ -201,8 +201,8 @@ static void print_heading(const struct reach *reach, const struct process *proce
 	const char *still = standing_text(text, snapshot);
 
 	printf("Process %d (%s)%s%s\n", process->pid, process->command, still, *still ? "." : "");
-	printf("%" PRIu64 " object%s of %s; searched from %s of other memory.\n", reach->allocated,
-	       plural(reach->allocated), size_text(bytes, reach->bytes),
+	printf("%" PRIu64 " object%s with %s in all; searched from %s of other memory.\n",
+	       reach->allocated, plural(reach->allocated), size_text(bytes, reach->bytes),
 	       size_text(roots, reach->root_bytes));
 }
 
@@ -217,8 +217,8 @@ static void print_leaks(const struct options *options, const struct reach *reach
 		puts("No leaks found.");
 		return;
 	}
-	printf("%zu object%s of %s cannot be reached", groups->all.count, plural(groups->all.count),
-	       size_text(bytes, groups->all.bytes));
+	printf("%zu object%s with %s in all cannot be reached", groups->all.count,
+	       plural(groups->all.count), size_text(bytes, groups->all.bytes));
 	if (groups->all.held)
 		printf(", and %" PRIu64 " of %s only from there", groups->all.held,
 		       size_text(held, groups->all.held_bytes));

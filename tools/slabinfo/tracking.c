@@ -212,8 +212,8 @@ static void print_summary(const struct site_list *list, uint64_t ms)
 	}
 	size_text(size, list->bytes);
 	rate_text(bytes, list->bytes, ms, true);
-	printf("%" PRIu64 " object%s of %s%s allocated since then and not freed", list->objects,
-	       plural(list->objects), size, unit_word(size));
+	printf("%" PRIu64 " object%s with %s in all%s allocated since then and not freed",
+	       list->objects, plural(list->objects), size, unit_word(size));
 	if (ms >= RATE_MS_MIN)
 		printf(": %s objects and\n%s%s more every minute",
 		       rate_text(objects, list->objects, ms, false), bytes, unit_word(bytes));
