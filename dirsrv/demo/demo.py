@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./run demo: a directory server on libslab under load, seen from outside while it runs; with
---rounds then the same server on malloc.
-"""
+"""./run demo: a directory server on libslab under load, seen from outside while it runs."""
 import contextlib
 import os
 import re
@@ -18,8 +16,6 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 # pylint: disable=wrong-import-position
 import bench
-import chart
-from compare import Comparison, server_environment
 from options import parse
 from programs import (CONNECTIONS, IDLE, MIX, Failure, Load, Server, catch_signals, end,
                       ignore_signals, operations, run, running, search, uninterrupted)
@@ -39,6 +35,13 @@ def check_tools(build):
             raise Failure(f"{build}/bin/{program} is missing; ./run demo builds it")
     if not shutil.which("ldapsearch"):
         raise Failure("ldapsearch is missing; it is in Debian's package ldap-utils")
+
+
+def server_environment():
+    """The user's, without libraries and settings that would change what is shown."""
+    environment = bench.plain_environment("")
+    del environment["SLAB_RUNTIME_DIR"]
+    return environment
 
 
 # ---- the screen ----
@@ -133,32 +136,6 @@ def show_report(options):
     say("\n".join(shown))
 
 
-def other_work():
-    """The load of the machine if it takes more than half of the CPUs, else 0."""
-    load = os.getloadavg()[0]
-    return load if load > len(os.sched_getaffinity(0)) / 2 else 0
-
-
-def show_comparison(options, stack, load, busy):
-    heading("the same server on malloc: medians of "
-            f"{options.rounds} round{'s' if options.rounds > 1 else ''} of "
-            f"{options.seconds:g} s")
-    comparison = Comparison(options.build, options.ldif, stack)
-    comparison.measure(load, options.rounds, options.seconds)
-    say("ratio: libslab to the best of the others; higher is better for operations/s, lower\n"
-        "for the rest. Client and server share the CPUs of this machine.")
-    say("\n".join(comparison.lines()))
-    for line in comparison.left_out:
-        say(line)
-    if busy:
-        say(f"The machine had other work when the demo started (load {busy:.1f}): rates and\n"
-            "latencies may be far off.")
-    comparison.stop()
-    path = f"{options.build}/compare.svg"
-    chart.write(path, comparison, bench.machine())
-    say(f"A picture of this: {path}")
-
-
 def draw(options, recording):
     """The picture of the load, as slabinfo draws it."""
     path = f"{options.build}/demo.svg"
@@ -181,7 +158,6 @@ def demo(options, stack):
     with uninterrupted():
         folder = tempfile.mkdtemp(prefix="ldapd-demo-")
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    busy = other_work()
     heading("a directory server on libslab")
     server = Server(f"{options.build}/bin/ldapd", server_environment(), options.ldif, stack)
     recording = f"{folder}/recording"
@@ -194,8 +170,6 @@ def demo(options, stack):
     server.stop()
     say("\nldapd has stopped; each of its caches was empty at the end.")
     show_report(options)
-    if options.rounds:
-        show_comparison(options, stack, load, busy)
     say_goodbye(options, draw(options, recording))
 
 

@@ -8,8 +8,7 @@ import sys
 
 EXIT_USAGE = 2
 BUILD = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build"))
-DESCRIPTION = ("A directory server on libslab (ldapd) under load, seen from outside while it runs. "
-               "With --rounds, then the same server on malloc, side by side.")
+DESCRIPTION = "A directory server on libslab (ldapd) under load, seen from outside while it runs."
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,12 +21,6 @@ def seconds(text):
     if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text) or not 0.2 <= float(text) <= 3600:
         raise argparse.ArgumentTypeError(f"'{text}' is no number from 0.2 to 3600")
     return float(text)
-
-
-def rounds(text):
-    if not re.fullmatch(r"\d{1,4}", text) or not int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 to 1000")
-    return int(text)
 
 
 def readable(path):
@@ -45,9 +38,6 @@ def parse(arguments):
                         help="load this file instead of the machine's package catalogue")
     parser.add_argument("--seconds", metavar="S", type=seconds, default=1.5,
                         help="length of each run of the load (default: 1.5)")
-    parser.add_argument("--rounds", metavar="N", type=rounds, default=0,
-                        help="compare with the same server on malloc in N rounds, and show medians; "
-                             "30 take five minutes, few say nothing (default: 0)")
     parser.add_argument("--build", metavar="FOLDER", default=BUILD,
                         help="the programs are in FOLDER/bin (default: build)")
     return parser.parse_args(arguments)

@@ -5,7 +5,6 @@ KeyboardInterrupt, but not while a process is being started: the demo must know 
 import base64
 import collections
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -13,8 +12,6 @@ import signal
 import subprocess
 import tempfile
 import time
-
-import bench
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 60
@@ -81,7 +78,6 @@ def run(command):
 
 ROOT, PASSWORD = "cn=demo", "demo"
 START_S, STOP_S = 120, 30
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
@@ -141,15 +137,6 @@ class Server:
         if not found or found[1] == "0":
             raise Failure(f"{self.name} found no entry to load")
         return int(found[1]), found[2]
-
-    def cpu_s(self):
-        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(") ", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def resident(self):
-        self.check()
-        return bench.resident(self.pid)
 
     def stop(self):
         """Graceful: status 0 says that each cache was empty at the end."""
@@ -212,7 +199,7 @@ def unescaped(value):
     return octets.decode("utf-8", "replace")
 
 
-# --- the load: ldapload asks each server for the same entries ---
+# --- the load by ldapload ---
 
 MIX = "search=55,base=15,compare=15,or=5,modify=5,add=5"
 CONNECTIONS, IDLE = 16, 200
@@ -220,7 +207,7 @@ WITHOUT_END_S = 3600
 
 
 class Load:
-    """ldapload and its options. The entries are those of `server`, which all others have, too."""
+    """ldapload and its options. The entries are those of `server`."""
 
     def __init__(self, program, server, folder):
         self.program = program
@@ -245,9 +232,6 @@ class Load:
             server.check()
             raise Failure(f"ldapload ended with status {status}")
 
-    def measured(self, server, seconds, warm_up):
-        return running(self.command(server, seconds, "--warm-up", f"{warm_up:g}", "--json"))
-
     def endless(self, server):
         return running(self.command(server, WITHOUT_END_S))
 
@@ -271,10 +255,6 @@ def end(process):
     """End a run early."""
     process.send_signal(signal.SIGINT)
     output(process)
-
-
-def results(process):
-    return json.loads(output(process))
 
 
 def output(process):

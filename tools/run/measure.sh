@@ -14,13 +14,6 @@ cmd_demo()
 	done
 	# shellcheck disable=SC2086
 	need "the demo" $demo_packages
-	case $* in
-	*--rounds*)
-		# shellcheck disable=SC2086
-		wish "the comparison" $allocator_packages
-		build release ldapd-malloc
-		;;
-	esac
 	build release ldapd ldapload slab_malloc slabinfo slab-symbolize corruption
 	say "dirsrv/demo/demo.py${*:+ $*}"
 	python3 dirsrv/demo/demo.py "$@"
