@@ -88,9 +88,6 @@ NOT_IN_MACHINE = {
     "libslab gives up waiting for a lock or a reader, which may be slower in the machine": [
         "Of/ReportsAtOnceTest.DoNotMix/ManyThreadsInANonBlockingPipe",
         "Stealing.WaitsForAThreadThatHoldsTheLock", "Stealing.WaitsWhileTheSlotIsClosed"],
-    "the machine has no strip and objcopy": [
-        "SymbolizeTest.WithoutDebugInformationTheSymbolTableIsEnough",
-        "SymbolizeTest.SeparateDebugInformationIsFound"],
 }
 
 Test = collections.namedtuple("Test", "name command environment timeout labels")

@@ -67,15 +67,17 @@ class Server(Program):
 
 class Impostor:
     """A process that listens where libslab would. answer(request, asked) makes each answer; `asked` counts the requests for
-    statistics. Without it no client is answered."""
+    statistics. Without it no client is answered. `name` is that of the process."""
 
-    def __init__(self, test, answer):
+    def __init__(self, test, answer, name=b""):
         Path(os.environ["SLAB_RUNTIME_DIR"], "slab").mkdir(mode=0o700, exist_ok=True)
         self.stream, inner = socket.socketpair()
         self.pid = os.fork()
         if not self.pid:
             try:
                 self.stream.close()
+                if name:
+                    Path("/proc/self/comm").write_bytes(name)
                 self.serve(inner, answer)
             finally:
                 os._exit(1)
