@@ -48,6 +48,23 @@ class Process(Silent):
         self.server.do_task("l")
         self.assertIn("leak_entries", self.slabinfo("-t", "--json", "entry"))
 
+    def test_a_program_that_was_replaced_has_names(self):
+        program = shutil.copy(BUILD / "bin/control_server", self.folder + "/copy")
+        self.start(name=program)
+        self.slabinfo("-du", "entry")
+        self.server.do_task("l")
+        Path(self.folder, "new").write_text("another program", encoding="utf-8")
+        os.replace(self.folder + "/new", program)
+        self.assertIn("leak_entries+0x", self.slabinfo("-t", "entry"))
+
+    def test_a_process_is_read_after_its_first_thread_has_ended(self):
+        self.start("headless", "control_server")
+        while "\nState:\tZ" not in read(f"/proc/{self.pid}/status"):
+            pass
+        self.assertEqual(self.objects("-p", self.pid), "500")
+        self.assertIn("-> U", self.slabinfo("-p", self.pid, "-du", "entry"))
+        self.assertEqual(self.run_slabinfo("--find-leaks", self.pid).stderr, "")
+
     def test_a_stopped_process_is_read(self):
         self.start(name="control_server")
         before = self.slabinfo()
@@ -320,7 +337,10 @@ class LeftOut(Cores):
         super().setUp()
         self.program = shutil.copy(BUILD / "bin/silent_server_static", self.folder + "/server")
         self.start(name=self.program)
-        Path(f"/proc/{self.pid}/coredump_filter").write_text("3", encoding="utf-8")  # anonymous memory alone
+        self.leave_with("3")  # anonymous memory alone
+
+    def leave_with(self, what):
+        Path(f"/proc/{self.pid}/coredump_filter").write_text(what, encoding="utf-8")
         self.leave()
 
     def test_what_the_core_file_leaves_out_is_read_from_the_program(self):
@@ -333,6 +353,14 @@ class LeftOut(Cores):
     def test_a_missing_program_is_asked_for(self):
         os.unlink(self.program)
         self.asks_for_the_program("No such file or directory")
+
+    def test_a_program_that_was_built_again_is_not_read(self):
+        """Its ELF header, all that the core file has of it, says so."""
+        self.leave_with("0x10")
+        os.unlink(self.program)
+        shutil.copy(BUILD / "bin/silent_server", self.program)
+        self.refused(["--core", self.core], f"the core file leaves out what is in {self.program}, which is another build "
+                                            "than the process had; give the program with --exe")
 
     def test_a_pipe_in_its_place_is_not_opened(self):
         """A core file may call anything a program: a pipe is not waited for."""

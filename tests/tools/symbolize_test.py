@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""slab-symbolize: its answers and its complaints, on addresses of symbolized.c. Names of C++, which slabinfo shows, too.
+"""slab-symbolize: its answers and its complaints, on addresses of symbolized.c. Names of C++, as slabinfo has them.
 
 usage: symbolize_test.py SOURCE-FOLDER BUILD-FOLDER CLASS...
 """
@@ -54,8 +54,8 @@ class Case(FilesCase):
 class Log(Case):
     def test_addresses_are_replaced(self):
         known, full = self.request, self.full
-        self.symbolized(f"Allocated in {known} age=1 ms\n\tname+0x1 {known}\n\n{known}{known}(/nonexistent+0x10) a text",
-                        f"Allocated in {full} age=1 ms\n\t{full}\n\n{full}{full}(/nonexistent+0x10) a text")
+        self.symbolized(f"Allocated in {known} age=1 ms\n\tname+0x1 {known}\n\n{known}{known}(/nothing+0x10) a text",
+                        f"Allocated in {full} age=1 ms\n\t{full}\n\n{full}{full}(/nothing+0x10) a text")
 
     def test_alone_on_its_line_an_address_is_a_line_for_each_inlined_function(self):
         call = self.inlined
@@ -106,8 +106,8 @@ class Log(Case):
         self.assertEqual((len(text), text), (128, name[:127 - 3 - len(end)] + "..." + end + "\n"))
 
     def test_wrong_options_help_and_a_full_disk(self):
-        self.assertEqual(self.run_tool("", "--addresses"), ("", 'slab-symbolize: "--addresses" is not an option; the log is '
-                                                            "read from stdin, and --help explains how\n", 2))
+        error = '"--addresses" is not an option; the log is read from stdin, and --help explains how'
+        self.assertEqual(self.run_tool("", "--addresses"), ("", f"slab-symbolize: {error}\n", 2))
         said, _, status = self.run_tool("", "--help")
         self.assertTrue(said.startswith("usage: slab-symbolize [--background | FILE...] < LOG\n") and not status, said)
         write("in", self.request)
