@@ -19,8 +19,20 @@ protected:
 	}
 };
 
-/* Forks at some mark, at best while others hold locks; the child does act(), whose result must be
- * 0. */
+/* Forks; the child does act(), whose result must be 0. */
+std::function<void()> forks_now(const std::function<int()> &act)
+{
+	return [act] {
+		EXPECT_EQ(run_in_child_now([&act] {
+				  /* A lock that nobody drops. */
+				  alarm(std::getenv("SLAB_GUARD_OFF") ? 2 : 8);
+				  return act();
+			  }),
+			  "");
+	};
+}
+
+/* Forks at some mark, at best while others hold locks. */
 std::function<void()> forks(const std::function<int()> &act,
 			    const std::function<bool()> &held = schedule_others_hold)
 {
@@ -29,11 +41,7 @@ std::function<void()> forks(const std::function<int()> &act,
 			schedule_point();
 		for (unsigned i = 0; i < 100 && !(held() && schedule_random(4) == 0); i++)
 			schedule_yield();
-		EXPECT_EQ(run_in_child_now([&act] {
-				  alarm(8); /* a lock that nobody drops */
-				  return act();
-			  }),
-			  "");
+		forks_now(act)();
 	};
 }
 
@@ -208,6 +216,153 @@ TEST_F(ForkScheduleTest, AChildEndsTheGracePeriodsOfItsParent)
 					       return 5;
 				       return works(cache, all.objects().in_use(), 3 * 8);
 			       }))});
+	});
+}
+
+/* --- a fork at each mark of one call ------------------------------------------------------------- */
+
+TEST_F(ForkScheduleTest, AChildOpensArraysThatItsParentHadClosed)
+{
+	for_plans(1, 30, [] {
+		arena all(8);
+		struct slab_cache *cache = all.cache();
+
+		all.free(all.alloc());
+		run_scheduled(1, {[&] { cache_drain(cache, nullptr, nullptr); }, forks_now([&] {
+					  if (cache->closers || cache->arrays != cache->own_arrays)
+						  return 4;
+					  return works(cache, all.in_use(), 8);
+				  })});
+	});
+}
+
+TEST_F(ForkScheduleTest, AChildHasNoHalfMagazine)
+{
+	for_plans(1, 60, [] {
+		arena all(array_length);
+
+		fill_magazines(all, 1);
+		while (objects_held(all.cache()))
+			all.alloc();
+		run_scheduled(1, {[&] { all.alloc(); }, forks_now([&] {
+					  return works(all.cache(), all.in_use(), array_length);
+				  })});
+	});
+}
+
+/* But one that a thread has just taken off its list. */
+TEST_F(ForkScheduleTest, AChildHasAllSlabsThatItsParentReleased)
+{
+	for_plans(1, 60, [] {
+		static std::set<void *> made;
+		static unsigned twice;
+		struct slab_cache_args args = {};
+
+		args.ctor = [](void *obj, void *) {
+			made.insert(obj);
+			return 0;
+		};
+		args.dtor = [](void *obj, void *) { twice += made.erase(obj) != 1; };
+		arena all(2, &args);
+		struct slab_cache *cache = all.cache();
+		std::vector<void *> objs;
+
+		for (int i = 0; i < 24; i++)
+			objs.push_back(all.alloc());
+		for (void *obj : objs)
+			all.free(obj);
+		run_scheduled(1, {[&] { cache_release(cache, 0); }, forks_now([&] {
+					  slab_cache_shrink(cache);
+					  if (cache->node[0].leaving.first)
+						  return 4;
+					  return twice ? 5 : made.size() > 8 ? 6 : 0;
+				  })});
+		EXPECT_EQ(twice, 0u);
+	});
+}
+
+TEST_F(ForkScheduleTest, AChildListsSlabsWhosePagesItsParentReturned)
+{
+	for_plans(1, 60, [] {
+		arena all(2);
+		std::vector<void *> objs;
+
+		for (int i = 0; i < 40; i++)
+			objs.push_back(all.alloc());
+		std::sort(objs.begin(), objs.end());
+		for (std::size_t i = 0; i < objs.size(); i++)
+			if (i % 8 < 6)
+				all.free(objs[i]);
+		slab_cache_shrink(all.cache());
+		run_scheduled(1, {[] { slab_trim(); }, forks_now([&] {
+					  return has_forgotten_slabs(all.cache())
+							 ? 4
+							 : works(all.cache(), all.in_use(), 0);
+				  })});
+	});
+}
+
+TEST_F(ForkScheduleTest, AChildHasACacheThatItsParentDestroyed)
+{
+	for_plans(1, 60, [] {
+		struct slab_cache *dies = slab_cache_create("dies", object_size, nullptr, 0);
+
+		slab_free(dies, slab_alloc(dies));
+		run_scheduled(1, {[&] { EXPECT_EQ(slab_cache_destroy(dies), 0); }, forks_now([] {
+					  struct slab_cache *cache = registry_find("dies");
+
+					  if (!cache)
+						  return 0;
+					  if (cache->dying || cache->pins)
+						  return 4;
+					  return slab_cache_destroy(cache) ? 5 : 0;
+				  })});
+	});
+}
+
+/* What a child finds after frees in its parent. */
+int waits_for_frees(table &all, std::uint64_t lost_most)
+{
+	struct slab_cache *cache = all.cache();
+
+	if (cache->rcu_arrays != cache->rcu->arrays)
+		return 4;
+	if (slab_rcu_barrier(cache))
+		return 5;
+	if (cache->memory.rcu_pending || waiting_objects(cache))
+		return 6;
+	return works(cache, all.objects().in_use(), lost_most);
+}
+
+/* But the one that a thread has just begun to free. */
+TEST_F(ForkScheduleTest, AChildLacksNoObjectThatWaits)
+{
+	for_plans(2, 60, [] {
+		table all(4);
+		std::vector<void *> objs;
+
+		for (int i = 0; i < 6; i++)
+			objs.push_back(all.objects().alloc());
+		run_scheduled(1, {forks_now([&] { return waits_for_frees(all, 1); }), [&] {
+					  for (void *obj : objs)
+						  all.unlinked(obj);
+				  }});
+		all.barrier();
+	});
+}
+
+TEST_F(ForkScheduleTest, AChildGoesOnAfterABarrierOfItsParent)
+{
+	for_plans(1, 60, [] {
+		table all(4);
+		std::vector<void *> objs;
+
+		for (int i = 0; i < 6; i++)
+			objs.push_back(all.objects().alloc());
+		for (void *obj : objs)
+			all.unlinked(obj);
+		run_scheduled(1, {[&] { all.barrier(); },
+				  forks_now([&] { return waits_for_frees(all, 8); })});
 	});
 }
 

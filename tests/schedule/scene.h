@@ -129,3 +129,25 @@ inline std::function<void()> repeat(unsigned times, std::function<void()> act)
 			act();
 	};
 }
+
+inline unsigned objects_held(const struct slab_cache *cache)
+{
+	return cpu_array_count(cpu_array(cache_own_arrays(cache), 0));
+}
+
+constexpr unsigned array_length = 40;
+
+/* The array is full, and so are some magazines. Returns objects in use. */
+inline std::vector<void *> fill_magazines(arena &all, unsigned full)
+{
+	struct slab_cache *cache = all.cache();
+	std::vector<void *> objs;
+
+	for (unsigned i = 0; i < array_length * 4; i++)
+		objs.push_back(all.alloc());
+	while (cache->node[0].depot.full < full || objects_held(cache) < array_length) {
+		all.free(objs.back());
+		objs.pop_back();
+	}
+	return objs;
+}
