@@ -5,7 +5,7 @@
  * has happened before what is done after a grace period.
  */
 #include <dlfcn.h>
-#include "base/posix.h"
+#include "posix.h"
 #include <urcu/call-rcu.h>
 #include <urcu/flavor.h>
 

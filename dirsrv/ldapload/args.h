@@ -4,6 +4,8 @@
 
 #include "posix.h"
 
+#include <ldap.h>
+
 enum kind {
 	KIND_SEARCH,  /* subtree search with an equality filter */
 	KIND_OR,      /* subtree search for any of OR_VALUES values */

@@ -7,8 +7,8 @@
 #include "report.h"
 #include "server.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 
 #define OUTCOMES_MAX 64
 #define TEXT_MAX 160

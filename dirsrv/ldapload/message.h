@@ -2,7 +2,7 @@
 /* LDAP messages (RFC 4511): requests into a buffer, answers out of one. */
 #pragma once
 
-#include <lber.h>
+#include <ldap.h>
 #include "posix.h"
 #include <sys/types.h>
 

@@ -3,6 +3,8 @@
 #include "report.h"
 #include "load.h"
 
+#include <math.h>
+
 /* --- histograms: a bucket for each small value, then some for each power of two ------------- */
 
 #define STEP_BITS 6 /* HISTOGRAM_STEPS is 2^6 */

@@ -4,6 +4,8 @@
 
 #include "posix.h"
 
+#include <sys/socket.h>
+
 struct server {
 	struct sockaddr_storage address;
 	socklen_t length;

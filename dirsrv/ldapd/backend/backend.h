@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include <ldap.h>
+
 #include <slab/dirsrv/entry.h>
 #include <slab/dirsrv/entry_cache.h>
 

@@ -2,7 +2,7 @@
 /* Bytes with a length: comparing, folding of ASCII case, hashes that are stored on disk. */
 #pragma once
 
-#include "base/posix.h"
+#include "posix.h"
 
 #include <slab/dirsrv/entry.h>
 

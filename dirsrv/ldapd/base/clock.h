@@ -2,7 +2,7 @@
 /* The monotonic clock. Both functions are MT-safe. */
 #pragma once
 
-#include "base/posix.h"
+#include "posix.h"
 
 /* clock_ns: nanoseconds of CLOCK_MONOTONIC. */
 static inline uint64_t clock_ns(void)

@@ -2,7 +2,7 @@
 /* What the server tells: its log, one line on stderr for each message; counters of events. */
 #pragma once
 
-#include "base/posix.h"
+#include "posix.h"
 
 /* --- the log -------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <slab/dirsrv/entry.h>
-#include "base/posix.h"
+#include "posix.h"
 
 struct slab_cache;
 

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "base/posix.h"
+#include "posix.h"
 
 #include <slab/dirsrv/entry.h>
 

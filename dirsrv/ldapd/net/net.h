@@ -14,7 +14,9 @@
  */
 #pragma once
 
-#include "base/posix.h"
+#include "posix.h"
+
+#include <ldap.h>
 
 struct connection;
 struct net;

@@ -9,6 +9,8 @@
 
 #include "filter/filter.h"
 
+#include <ldap.h>
+
 #include <slab/dirsrv/entry.h>
 
 /* The most that one request may have. */

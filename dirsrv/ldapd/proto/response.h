@@ -8,9 +8,11 @@
  */
 #pragma once
 
-#include <slab/dirsrv/entry.h>
+#include "posix.h"
 
-#include "base/posix.h"
+#include <ldap.h>
+
+#include <slab/dirsrv/entry.h>
 
 struct response {
 	uint32_t message_id; /* 0: an unsolicited notification */

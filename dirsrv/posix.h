@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The C library, POSIX and the numbers of LDAP, for all files of ldapd. */
+/* The C library and POSIX, for the programs of this folder. */
 #pragma once
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ldap.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
