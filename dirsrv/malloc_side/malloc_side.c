@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <urcu/flavor.h>
@@ -20,12 +19,6 @@
 
 void *slab_malloc(size_t size)
 {
-	return malloc(size);
-}
-
-void *slab_malloc_from(size_t size, const void *caller)
-{
-	(void)caller;
 	return malloc(size);
 }
 
@@ -195,52 +188,6 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 		.object_size = cache->size,
 	};
 	return 0;
-}
-
-/* --- allocations that do not fail ----------------------------------------------------------- */
-
-static void *or_abort(void *block, size_t size)
-{
-	if (block)
-		return block;
-	fprintf(stderr, "out of memory: malloc has no %zu bytes\n", size);
-	abort();
-}
-
-void *slab_ch_malloc(size_t size)
-{
-	return or_abort(malloc(size), size);
-}
-
-void *slab_ch_calloc(size_t n, size_t size)
-{
-	return or_abort(calloc(n, size), n * size);
-}
-
-void *slab_ch_realloc(void *block, size_t size)
-{
-	return or_abort(realloc(block, size), size);
-}
-
-void *slab_ch_memalign(size_t align, size_t size)
-{
-	return or_abort(slab_memalign(align, size), size);
-}
-
-void slab_ch_free(void **block)
-{
-	if (!block)
-		return;
-	free(*block);
-	*block = NULL;
-}
-
-void slab_ch_free_string(char **string)
-{
-	if (!string)
-		return;
-	free(*string);
-	*string = NULL;
 }
 
 /* --- statistics ----------------------------------------------------------------------------- */
