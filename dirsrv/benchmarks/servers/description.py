@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "..", "servers", "build"))
 import ds389  # noqa: E402
 
-QUESTION = "redis, slapd and ns-slapd with libslab in malloc's place, and with typed caches"
+QUESTION = "slapd and ns-slapd with libslab in malloc's place, and with typed caches"
 SECONDS = (40, 5400)
 ROUNDS = (1, 5)
 OPTIONS = {"operations": (20000, 300000, "of a measurement")}
@@ -27,13 +27,12 @@ METRICS = {"rate": "op/s", "cpu": "µs", "p50": "µs", "p90": "µs", "p99": "µs
            "peak": "MiB", "end": "MiB", "idle": "MiB", "growth": "%", "share": "%"}
 CURVES = ("at",)
 CASES = {
-    "redis": "redis-benchmark",
     "slapd": "OpenLDAP of Debian", "ns-slapd": "389-ds of Debian; typed by LD_PRELOAD",
     "slapd-source": "OpenLDAP of ./run server, converted and as it is",
     "ns-slapd-source": "389-ds of ./run server, converted and as it is",
 }
 SHORT = {"cases": "^slapd$", "contestants": "slab,glibc"}
-GOALS = [Goal(case, metric, limit) for case in ("redis", "slapd", "ns-slapd")
+GOALS = [Goal(case, metric, limit) for case in ("slapd", "ns-slapd")
          for metric, limit in (("rate", 1), ("cpu", 1), ("start", 1), ("peak", 1), ("end", 1), ("idle", 0.6))]
 GOALS += [Goal(case, metric, limit, ours="slab-typed") for case in ("ns-slapd", "slapd-source", "ns-slapd-source")
           for metric, limit in (("cpu", 0.95), ("rate", 1), ("end", 1), ("idle", 0.8))]
@@ -124,7 +123,7 @@ def unpacked(kind, build):
 
 
 def make(case, typed, build):
-    kind = {"redis": servers.Redis, "slapd": servers.Slapd, "ns-slapd": servers.NsSlapd}.get(case)
+    kind = {"slapd": servers.Slapd, "ns-slapd": servers.NsSlapd}.get(case)
     if kind:
         return unpacked(kind, build)
     return {"slapd-source": Slapd, "ns-slapd-source": NsSlapd}[case](typed, build, WORK.name)
@@ -154,7 +153,7 @@ def environment_of(contestant, case, build):
 
 def measure(contestant, cases, run):
     case = cases[0]
-    if contestant.typed and case in ("redis", "slapd"):
+    if contestant.typed and case == "slapd":
         return
     server, port = ready(case, contestant, run), servers.free_port()
     with tempfile.TemporaryDirectory(dir=WORK.name) as folder:
@@ -163,7 +162,7 @@ def measure(contestant, cases, run):
             if not contestant.malloc.is_in(process.pid):
                 raise Failed(f"{contestant.malloc.library} is not in the server")
             with loads.Memory(process.pid) as memory:
-                yield from ((case, 0, *figure) for figure in load(case, server, process.pid, port, folder, run))
+                yield from ((case, 0, *figure) for figure in load(server, process.pid, port, folder, run))
                 memory.sample()
                 yield from ((case, 0, *figure) for figure in memory.figures())
             due = time.monotonic() + IDLE_S
@@ -175,13 +174,10 @@ def measure(contestant, cases, run):
             servers.stop(process)
 
 
-def load(case, server, pid, port, folder, run):
-    operations = run.options["operations"]
-    if case == "redis":
-        yield from loads.redis_figures(server.find("redis-benchmark"), port, operations, 100000, pid)
-        return
+def load(server, pid, port, folder, run):
     words = ["--connections", 32, "--bind-dn", servers.ROOT, "--password", servers.PASSWORD, "--mix", MIX, "--base",
-             f"ou=People,{servers.SUFFIX}", "--values", f"user%u:0-{server.entries - 1}", "--operations", operations]
+             f"ou=People,{servers.SUFFIX}", "--values", f"user%u:0-{server.entries - 1}", "--operations",
+             run.options["operations"]]
     before = loads.cpu_seconds(pid)
     with loads.Ldapload(run.build, port, *words) as client:
         if loads.why_not() is None and not run.quick:  # a quick run has too few samples

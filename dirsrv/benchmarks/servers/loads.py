@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The clients of servers, and what is read of a server meanwhile: CPU time, memory and samples of perf."""
-import csv
-import io
 import json
 import os
 import re
@@ -122,21 +120,6 @@ def ldap_figures(found, cpu, unit="all"):
     yield "rate", found[unit]["per_second"]
     yield "cpu", cpu / max(answered(found), 1)
     yield from ((metric, found["all"][metric + "_us"] * 1e-6) for metric in PERCENTILES)
-
-
-def redis_figures(program, port, operations, entries, pid):
-    """redis-benchmark with one test after the other."""
-    before = cpu_seconds(pid)
-    ran = subprocess.run([program, "-p", str(port), "-c", "32", "-n", str(operations), "-r", str(entries), "-d", "200",
-                          "-t", "set,get,incr,lpush,lpop,sadd,hset", "--csv"],
-                         text=True, capture_output=True, check=False, timeout=LIMIT_S)
-    if ran.returncode:
-        raise Failed(f"redis-benchmark: {ran.stderr.strip() or ran.returncode}")
-    rows = list(csv.DictReader(io.StringIO(ran.stdout)))
-    seconds = sum(operations / float(row["rps"]) for row in rows)
-    yield "rate", operations * len(rows) / seconds
-    yield "cpu", (cpu_seconds(pid) - before) / (operations * len(rows))
-    yield "p99", max(float(row["p99_latency_ms"]) for row in rows) * 1e-3
 
 
 def is_allocation(library, function):

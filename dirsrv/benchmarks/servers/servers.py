@@ -167,16 +167,6 @@ def stop(process):
         process.wait()
 
 
-class Redis(Server):
-    """Everything in memory; saves to its directory when it is asked to."""
-
-    name, program, package = "redis", "redis-server", "redis-server"
-
-    def command(self, folder, port):
-        return [self.path, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
-                "--save", "", "--appendonly", "no", "--daemonize", "no"]
-
-
 class Slapd(Server):
     """OpenLDAP with an mdb database that is not synced."""
 
