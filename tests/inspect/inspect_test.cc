@@ -95,18 +95,6 @@ TEST(InspectTest, SlabsWithDebugFlagsShowThem)
 	expect_has(inspect("slabs " + cache.name()).text, ",\"debug\",0,\"ZU\",");
 }
 
-TEST(InspectTest, StacksAreReadFromMemory)
-{
-	test_cache cache(100, SLAB_STORE_USER);
-	const objects held(cache, 10);
-	const answered all = inspect("traces allocated 0 " + cache.name());
-
-	ASSERT_EQ(all.result, 0) << all.text;
-	expect_has(all.text, "\"count\":10,");
-	expect_has(all.text, "\"stack\":[{\"address\":");
-	expect_has(all.text, "\"tracked\":true");
-}
-
 TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 {
 	const answered all = inspect("shrink entry");
@@ -140,21 +128,6 @@ TEST(InspectTest, AnAddressThatIsNoRootIsDistinguishedFromOneThatCannotBeRead)
 	expect_has(none.text, "process 42 (victim) has no libslab that is known here");
 	EXPECT_EQ(nowhere.result, -EFAULT);
 	expect_has(nowhere.text, "the memory of process 42 (victim) could not be read");
-}
-
-TEST(InspectTest, AnotherLayoutIsRefusedWithBothVersions)
-{
-	struct slab_root other = slab_root;
-
-	other.layout[20]++;
-	std::strcpy(other.version, "9.8.7");
-
-	const answered all = inspect(
-		"stats", [](char *, std::size_t) { return true; },
-		reinterpret_cast<std::uint64_t>(&other));
-
-	EXPECT_EQ(all.result, -EPROTO);
-	expect_has(all.text, "process 42 (victim) has libslab 9.8.7 of another build than this");
 }
 
 TEST(InspectTest, ReadsThatFailAnywhereFailTheWhole)
@@ -216,27 +189,6 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 	EXPECT_GT(answers, rounds / 28);
 	EXPECT_GT(refusals, rounds / 28);
 	slab_free(flagged, object);
-}
-
-TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)
-{
-	test_cache cache(64);
-	std::atomic<bool> stop{false};
-	std::thread worker([&] {
-		while (!stop) {
-			const objects held(cache, 3000);
-			test_cache brief(48);
-		}
-	});
-
-	for (unsigned i = 0; i < 300; i++) {
-		const answered all = inspect("stats");
-
-		EXPECT_EQ(all.result, 0) << all.text;
-		expect_has(all.text, "\"name\":\"" + cache.name() + "\"");
-	}
-	stop = true;
-	worker.join();
 }
 
 /* CPUs in pairs make the longest list. */

@@ -120,18 +120,6 @@ private:
 	std::atomic<bool> stop_{false};
 };
 
-TEST_F(LookTest, MappingsOfLargeAllocationsComeAndGo)
-{
-	look_while([](std::mt19937 &, std::size_t) {
-		EXPECT_EQ(answer_to("regions").find("{\"slab\":2,\"ok\":true"), 0u);
-	});
-}
-
-TEST_F(LookTest, ReservesComeAndGo)
-{
-	look_while([](std::mt19937 &, std::size_t) { answer_to("objects"); });
-}
-
 TEST_F(LookTest, EveryRequestIsAnswered)
 {
 	const std::string names[] = {cache_.name(), tracked_.name(), "look0", "look1", "size-64"};
