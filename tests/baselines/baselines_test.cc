@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the object caches of benchmarks/baselines promise, and libslab beside them. */
+/* What the object caches of benchmarks/baselines promise. */
 #include "../support/cpus.h"
 
 #include <baseline.h>
@@ -49,35 +49,6 @@ DESIGN(slob, slob);
 DESIGN(queued, queued);
 DESIGN(sheaves, sheaf);
 
-/* libslab behind the same functions. */
-using libslab_cache = slab_cache;
-
-slab_cache *libslab_create(std::size_t size)
-{
-	return slab_cache_create("baseline", size, nullptr, 0);
-}
-
-std::size_t libslab_alloc_bulk(slab_cache *cache, std::size_t n, void **objs)
-{
-	return slab_alloc_bulk(cache, SLAB_ALLOC_FULL, n, objs);
-}
-
-std::size_t libslab_bytes(slab_cache *cache)
-{
-	struct slab_stats stats = {};
-
-	stats.struct_size = sizeof(stats);
-	EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
-	return stats.slab_bytes;
-}
-
-constexpr auto libslab_destroy = slab_cache_destroy;
-constexpr auto libslab_alloc = slab_alloc;
-constexpr auto libslab_free = slab_free;
-constexpr auto libslab_free_bulk = slab_free_bulk;
-constexpr auto libslab_shrink = slab_cache_shrink;
-DESIGN(libslab, libslab);
-
 const std::size_t sizes[] = {1, 8, 13, 64, 100, 240, 500, 712, 1024, 2112, 4096, 5000, 32768};
 
 void stamp(void *obj, std::size_t size, unsigned value)
@@ -110,7 +81,7 @@ template <typename Cache> class BaselineTest : public ::testing::Test
 {
 };
 
-using caches = ::testing::Types<slob, queued, sheaves, libslab>;
+using caches = ::testing::Types<slob, queued, sheaves>;
 TYPED_TEST_SUITE(BaselineTest, caches);
 
 TYPED_TEST(BaselineTest, ObjectsOfAllSizesAreAlignedAndDoNotOverlap)
@@ -185,15 +156,6 @@ TYPED_TEST(BaselineTest, MemoryReturnsAfterAShrink)
 	}
 }
 
-TYPED_TEST(BaselineTest, AFreedObjectServesAgain)
-{
-	TypeParam cache(64);
-
-	for (int i = 0; i < 10000; i++)
-		cache.free(cache.alloc());
-	EXPECT_LE(cache.bytes(), 1u << 20);
-}
-
 /* Threads exchange each new object for one that another thread left, which is freed. */
 TYPED_TEST(BaselineTest, ThreadsThatFreeEachOthersObjectsBesideShrinksLoseNone)
 {
@@ -229,14 +191,7 @@ TYPED_TEST(BaselineTest, ThreadsThatFreeEachOthersObjectsBesideShrinksLoseNone)
 	EXPECT_EQ(cache.bytes(), 0u);
 }
 
-template <typename Cache> class BaselineDeathTest : public ::testing::Test
-{
-};
-
-using others = ::testing::Types<slob, queued, sheaves>;
-TYPED_TEST_SUITE(BaselineDeathTest, others);
-
-TYPED_TEST(BaselineDeathTest, AnObjectThatIsFreedTwiceInARowEndsTheProcess)
+TYPED_TEST(BaselineTest, AnObjectThatIsFreedTwiceInARowEndsTheProcess)
 {
 	::testing::FLAGS_gtest_death_test_style = "threadsafe";
 	TypeParam cache(64);
