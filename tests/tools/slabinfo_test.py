@@ -265,6 +265,8 @@ class Debug(Case):
         self.assertEqual(self.slabinfo("--fail=cache=entry,interval=2"),
                          f"Allocations fail in process {self.name}: cache=entry,interval=2; --fail=- ends that\n")
         self.assertEqual(self.server.do_task("c"), "5 failed")
+        self.slabinfo("--fail=cache=ent*,times=4")
+        self.assertEqual(self.server.do_task("c"), "4 failed")
         self.assertEqual(self.slabinfo("--fail=-"), f"No allocations fail in process {self.name} any more\n")
         self.assertEqual(self.server.do_task("c"), "0 failed")
         self.assertIn('"sometimes" says no failures; accepted: ', self.slabinfo("--fail=sometimes", status=2))
