@@ -65,14 +65,13 @@ class SuiteTest(unittest.TestCase):
         self.assertIn("failed: b_test: exit status 1", text)
         self.assertIn("1 cases skipped: no rseq", text)
         self.assertIn("skipped: d_test: no such area", text)
+        self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
+        self.assertTrue(concluded(suite.Tally("here", NAMES[:1]), [(results()[0],)])[0])
 
     def test_a_machine_that_stops_early_has_not_passed(self):
         passed, text = concluded(suite.Tally("here", NAMES[:3]), [(results()[0],)])
         self.assertFalse(passed)
         self.assertIn("did not end: b_test\n   did not end: c_test\n", text)
-
-    def test_all_passed(self):
-        self.assertTrue(concluded(suite.Tally("here", NAMES[:1]), [(results()[0],)])[0])
 
     def test_what_is_left_out_has_a_reason(self):
         tally = suite.Tally("here", [])
@@ -82,6 +81,8 @@ class SuiteTest(unittest.TestCase):
         mutex = rseq._replace(environment={"SLAB_ENGINE": "mutex"})
         self.assertIsNone(suite.user_reason(mutex))
         self.assertEqual(suite.user_reason(mutex._replace(labels=["tools"])), suite.OF_TOOLS)
+        self.assertEqual(suite.machine_reason(mutex), suite.OF_ENGINES)
+        self.assertIsNone(suite.machine_reason(mutex._replace(labels=["fork", "unit"])))
 
     def test_what_hangs_is_run_twice(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -103,27 +104,6 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual((result.end, again), ("exit status 3", False))
         late = suite.Test("x", ["/bin/sleep", "1000"], {}, 0.1, [])
         self.assertEqual(suite.run_once(late, []).end, "timed out")
-
-    def test_the_longest_tests_are_named(self):
-        text = concluded(suite.Tally("here", NAMES), [(result,) for result in results()])[1]
-        self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
-
-    def test_the_machine_leaves_out_what_runs_elsewhere(self):
-        mutex = suite.Test("x.mutex", ["/x"], {"SLAB_ENGINE": "mutex"}, 1, ["unit"])
-        self.assertEqual(suite.machine_reason(mutex), suite.OF_ENGINES)
-        self.assertIsNone(suite.machine_reason(mutex._replace(labels=["stress"])))
-        self.assertIsNone(suite.machine_reason(mutex._replace(labels=["fork", "unit"])))
-        self.assertIsNone(suite.machine_reason(mutex._replace(environment={})))
-        pages = mutex._replace(environment={"SLAB_TEST_PAGE_SIZE": "65536"})
-        self.assertEqual(suite.machine_reason(pages), suite.OF_PAGES)
-        self.assertIsNone(suite.user_reason(pages))
-        self.assertEqual(suite.machine_reason(pages._replace(labels=["tools", "docs"])),
-                         suite.OF_DOCUMENTS)
-
-    def test_a_line_for_the_first_process(self):
-        line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9, []))
-        self.assertEqual(line.split("\t")[:2], ["x", "9"])
-        self.assertTrue(line.endswith("\tA=b c\t/bin/x\ty\n"))
 
     def test_bad_options(self):
         for options in (["--user", "--machine"], ["--kernel", "/nowhere"], ["--nothing"]):
