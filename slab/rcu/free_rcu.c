@@ -179,7 +179,7 @@ void rcu_after_fork_child(struct slab_cache *cache)
 	rcu->forked = true;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		cpu_engine->open(rcu->arrays, (int)cpu);
-	GUARD_STEP(fork_rcu_opens, cache->rcu_arrays = rcu->arrays);
+	cache->rcu_arrays = rcu->arrays;
 	cache->rcu = rcu;
 	GUARD_STEP(fork_rcu_counts, count_again(rcu));
 }

@@ -271,6 +271,7 @@ TEST_F(ForkScheduleTest, AChildHasAllSlabsThatItsParentReleased)
 			objs.push_back(all.alloc());
 		for (void *obj : objs)
 			all.free(obj);
+		cache_drain(cache, nullptr, nullptr);
 		run_scheduled(1, {[&] { cache_release(cache, 0); }, forks_now([&] {
 					  slab_cache_shrink(cache);
 					  if (cache->node[0].leaving.first)
@@ -305,17 +306,18 @@ TEST_F(ForkScheduleTest, AChildListsSlabsWhosePagesItsParentReturned)
 TEST_F(ForkScheduleTest, AChildHasACacheThatItsParentDestroyed)
 {
 	for_plans(1, 60, [] {
+		arena all(2);
 		struct slab_cache *dies = slab_cache_create("dies", object_size, nullptr, 0);
 
 		slab_free(dies, slab_alloc(dies));
-		run_scheduled(1, {[&] { EXPECT_EQ(slab_cache_destroy(dies), 0); }, forks_now([] {
+		run_scheduled(1, {[&] { EXPECT_EQ(slab_cache_destroy(dies), 0); }, forks_now([&] {
 					  struct slab_cache *cache = registry_find("dies");
 
-					  if (!cache)
-						  return 0;
-					  if (cache->dying || cache->pins)
+					  if (cache && (cache->dying || cache->pins))
 						  return 4;
-					  return slab_cache_destroy(cache) ? 5 : 0;
+					  if (cache && slab_cache_destroy(cache))
+						  return 5;
+					  return works(all.cache(), 0, 0);
 				  })});
 	});
 }

@@ -323,7 +323,7 @@ bool runs_well(const std::string &which, const std::function<void()> &test)
 {
 	tells->tried_guard = false;
 	const std::string failure = run_in_child_now([&]() noexcept {
-		alarm(guard_off ? 10 : child_seconds);
+		alarm(guard_off ? 5 : child_seconds);
 		schedule_cpus();
 		if (!has_wanted_engine())
 			return status_of_self_test;
