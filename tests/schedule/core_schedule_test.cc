@@ -348,9 +348,16 @@ TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
 
 		all.steps = true;
 		schedule_refuse({0, 0, seed % 2 == 0, seed % 4 == 0});
-		run_scheduled(seed, {[&] { all.use(30); }, [&] { all.use(30); }, repeat(6, [&] {
-					     cache_drain(all.cache(), nullptr, nullptr);
-				     })});
+		unsigned users = 2;
+		const auto use = [&] {
+			all.use(12);
+			users--;
+		};
+
+		run_scheduled(seed, {use, use, [&] {
+					     while (users)
+						     cache_drain(all.cache(), nullptr, nullptr);
+				     }});
 		schedule_refuse({});
 	});
 }
