@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrays of one cache: pop, push, take and put, the slow paths behind them, magazines, and a thread
- * that closes the cache. README.md has the steps, the functions that they stand for, and the mutants.
+ * The arrays of one cache: pop, push, take, put, what is behind them, magazines, a thread that closes.
  *
  * Two threads allocate and free on two CPUs, and migrate at any time. A section is a step that reads all
  * and a step that commits, if no other section has begun on its CPU and no fence has ended it. What a thread

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One array of the engine cmpxchg16b: cpu_cache/cmpxchg16b.c. README.md has the steps, the functions that
- * they stand for, and the mutants.
+ * One array of the engine cmpxchg16b: cpu_cache/cmpxchg16b.c.
  *
  * Two threads act for one CPU: they push and take objects. A third closes the array and opens it again.
  * The head is {newest object, number of objects} {id, closed, settled}; entry i has object i and a tag. One

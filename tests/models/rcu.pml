@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees after a grace period: slab/rcu, with several readers. README.md has the steps, the functions that
- * they stand for, and the mutants.
+ * Frees after a grace period: slab/rcu, with several readers.
  *
  * A thread on each of CPUS CPUs allocates objects, publishes them, unlinks them and frees them with
  * slab_free_rcu(). READERS readers enter a section, look at a published object, and leave. One process is
@@ -16,14 +15,13 @@
  *    ARRAY all frees add their object to the phase, as those do that find no CPU.
  *  - The code compares rcu->armed_phase with rcu->phase. `same` says whether both are equal: queueing
  *    the callback sets it, a flip clears it. So the model needs no counter that grows.
- *  - Fork, destruction and slabs that wait are left out.
  */
 #define NO_GRACE_PERIOD 1               /* mutants: -DBUG=NAME */
 #define FLIP_AFTER_BEGIN 2
 #define PHASE_BEFORE_UNLINK 3
 #define CALLBACK_WITHOUT_DRIVING 4
-#define PHASE_NOT_READ_AGAIN 5          /* no mistake */
-#define USERS_NOT_AWAITED 6             /* no mistake */
+#define PHASE_NOT_READ_AGAIN 5
+#define USERS_NOT_AWAITED 6
 #define RECYCLE_COLLECTING 7
 #define DISARM_UNCHECKED 8
 #define ARM_BEFORE_PUSH 9
@@ -51,7 +49,7 @@
 #define COUNT(m) (((m) & 1) + ((m) >> 1 & 1) + ((m) >> 2))
 #define CHECK(condition, name) assert((condition) || name)
 
-bit handed_out_early, object_lost, object_twice, never_recycled, barrier_too_early;
+bit handed_out_early, object_lost, object_twice, never_recycled, barrier_too_early, slab_gone;
 
 /* Where an object is: free, allocated by a thread (local), published, in an array, in a phase. */
 byte free_objects = ALL, published, array[2], waiting[2];
@@ -93,7 +91,7 @@ inline enter_phase() {
 	od
 }
 
-/* rcu_wait_for(): the objects join the phase that collects. */
+/* rcu_wait_for(): the objects join the phase that collects. Until then they keep their slab. */
 inline wait_for(objects) {
 	atomic { pending = pending + COUNT(objects) };
 #if BUG != PHASE_BEFORE_UNLINK
@@ -102,7 +100,7 @@ inline wait_for(objects) {
 	atomic { CHECK((IN_PHASES & objects) == 0, object_twice); waiting[p] = waiting[p] | objects };
 	if
 	:: atomic { linked[p] -> skip }
-	:: atomic { !linked[p] -> linked[p] = 1 };
+	:: atomic { !linked[p] -> linked[p] = 1; CHECK((waiting[p] & objects) == objects, slab_gone) };
 	   atomic { stacked[p] = 1 }
 	fi;
 	atomic { users[p]--; p = 0 }
