@@ -92,7 +92,7 @@ TEST_F(ReadTest, ObjectsAreNotServed)
 {
 	const json slabs = look(process->pid(), "slabs entry");
 	struct json_object *row = json_object_array_get_idx(member(slabs.get(), "slabs"), 0);
-	const std::uint64_t object = json_object_get_uint64(json_object_array_get_idx(row, 0));
+	const std::uint64_t object = json_object_get_uint64(json_object_array_get_idx(row, 1));
 
 	expect_foreign(object);
 	expect_foreign(object + 712);

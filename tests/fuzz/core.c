@@ -275,11 +275,10 @@ static void query_all(struct memory *memory)
 	static const char *const requests[] = {
 		"ping",
 		"stats",
-		"slabs entry",
+		"slabs",
 		"slabs pblock",
 		"traces allocated 0 entry",
 		"traces freed 0 entry",
-		"slabs second",
 		"objects",
 		"object 4096",
 		"regions",

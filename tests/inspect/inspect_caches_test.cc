@@ -30,6 +30,35 @@ TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
 	}
 }
 
+struct cache_in_use {
+	test_cache cache{64};
+	objects held{cache, 1};
+};
+
+/* A request about all caches loads each of them once, and scans all slabs once. */
+TEST(InspectTest, ReadsGrowInProportionToTheCaches)
+{
+	std::vector<std::unique_ptr<cache_in_use>> caches;
+	const auto reads_with = [&](const char *request, std::size_t n) {
+		std::size_t reads = 0;
+
+		for (; caches.size() < n; caches.push_back(std::make_unique<cache_in_use>()))
+			;
+		EXPECT_EQ(inspect(request, [&](char *, std::size_t) { return ++reads; }).result, 0);
+		return reads;
+	};
+
+	for (const char *request : {"stats", "slabs", "objects", "waste"}) {
+		caches.clear();
+
+		const std::size_t none = reads_with(request, 0), some = reads_with(request, 100);
+		const std::size_t many = reads_with(request, 400);
+
+		EXPECT_GT(some, none + 100) << request;
+		EXPECT_LT(many - none, 5 * (some - none)) << request;
+	}
+}
+
 /* In a child, with which they all end. */
 TEST(InspectTest, MoreCachesThanSixteenBitsCountAreShown)
 {

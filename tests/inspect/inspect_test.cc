@@ -58,7 +58,7 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 	const struct slab_stats stats = stats_of(cache);
 
 	ASSERT_EQ(all.result, 0) << all.text;
-	expect_has(all.text, "\"total\":" + std::to_string(stats.slabs) + "}");
+	expect_has(all.text, "\"total\":" + std::to_string(stats.slabs) + "}]");
 	expect_has(all.text, "\"full\",0,\"-\",");
 	expect_has(all.text, "\"partial\",");
 }
@@ -66,7 +66,7 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 /* The sum of a column of the answer to "slabs". */
 std::uint64_t sum_of_used(const std::string &answer)
 {
-	static const std::regex row(R"(\[\d+,(\d+),\d+,")");
+	static const std::regex row(R"(\[\d+,\d+,(\d+),\d+,")");
 	std::uint64_t sum = 0;
 
 	for (std::sregex_iterator at(answer.begin(), answer.end(), row), end; at != end; ++at)
@@ -172,6 +172,7 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 			"object " + std::to_string(reinterpret_cast<std::uintptr_t>(object)),
 			"regions",
 			"waste",
+			"slabs",
 			"validate " + plain.name(),
 			"validate " + flagged.name()};
 		const answered all = inspect(

@@ -62,8 +62,8 @@ class Accepted(Case):
         self.valid(self.documents("--list"))
 
     def test_what_is_read_of_a_process(self):
-        self.valid(self.look(Server(self).pid, "stats", "slabs entry", "slabs empty", "traces freed 0 entry", "objects",
-                             "objects entry", "regions", "waste", "slabs nobody"))
+        self.valid(self.look(Server(self).pid, "stats", "slabs", "slabs entry", "slabs empty", "traces freed 0 entry",
+                             "objects", "objects entry", "regions", "waste", "slabs nobody"))
 
 
 class Refused(Case):

@@ -180,12 +180,17 @@ def stats(*caches, **process):
     return {"slab": 2, "ok": True, "process": process, "caches": caches}
 
 
-def slabs(*rows, **members):
-    return {"slab": 2, "ok": True, **members, "total": len(rows),
-            "columns": ["address", "used", "room", "state", "node", "debug_flags"], "slabs": rows}
+def slabs(total=None, **rows):
+    """The answer about the caches with these names, each with as many slabs as rows, or with `total`."""
+    return {"slab": 2, "ok": True, "caches": [{"name": name, "total": total or len(of)} for name, of in rows.items()],
+            "columns": ["cache", "address", "used", "room", "state", "node", "debug_flags"],
+            "slabs": [(i, *row) for i, of in enumerate(rows.values()) for row in of]}
 
 
 OTHER = "a <name> & more"
+ROWS = ((65536, 92, 92, "full", 0, "-"), (131072, 0, 92, "empty", 0, "-"), (196608, 91, 92, "partial", 0, "-"),
+        (262144, 30, 92, "partial", 0, "-"), (327680, 92, 92, "full", 0, "-"), (393216, 1, 92, "partial", 0, "-"),
+        (458752, 50, 60, "debug", 0, "FZ"), (524288, 44, 92, "legacy", 0, "-"), (589824, 0, 1, "guarded", 0, "-"))
 # Slabs of all states in entry; none in idle.
 ANSWERS = {
     "stats": stats(
@@ -194,11 +199,8 @@ ANSWERS = {
         {"name": "idle", "object_size": 64},
         {"name": OTHER, "object_size": 100, "order": 0, "objects_per_slab": 40, "slabs": 1, "slab_bytes": 4096, "objects": 40},
         pid=1, nodes=1),
-    "slabs entry": slabs(
-        (65536, 92, 92, "full", 0, "-"), (131072, 0, 92, "empty", 0, "-"), (196608, 91, 92, "partial", 0, "-"),
-        (262144, 30, 92, "partial", 0, "-"), (327680, 92, 92, "full", 0, "-"), (393216, 1, 92, "partial", 0, "-"),
-        (458752, 50, 60, "debug", 0, "FZ"), (524288, 44, 92, "legacy", 0, "-"), (589824, 0, 1, "guarded", 0, "-"), name="entry"),
-    f"slabs {OTHER}": slabs((4096, 40, 40, "full", 0, "-"), name=OTHER)}
+    "slabs": slabs(unknown=((4096, 1, 1, "full", 0, "-"),), idle=(), entry=ROWS,
+                   **{OTHER: ((4096, 40, 40, "full", 0, "-"),)})}
 
 
 class Map(Pictures):
@@ -215,6 +217,12 @@ class Map(Pictures):
         process = self.answering(ANSWERS)
         self.golden("map.svg", self.normal(self.drawn("map"), process))
 
+    def test_a_cache_that_the_answer_has_in_part_is_asked_for_by_name(self):
+        process = self.answering({**ANSWERS, "slabs": slabs(9, entry=ROWS[:1], **{OTHER: ()}),
+                                  "slabs entry": slabs(entry=ROWS),
+                                  f"slabs {OTHER}": slabs(**{OTHER: ((4096, 40, 40, "full", 0, "-"),)})})
+        self.golden("map.svg", self.normal(self.drawn("map"), process))
+
     def test_draws_the_caches_that_are_chosen(self):
         self.answering(ANSWERS)
         picture = self.drawn("map", "entry|idle")
@@ -224,8 +232,7 @@ class Map(Pictures):
 
     def test_a_cell_stands_for_neighbours_when_there_are_many(self):
         self.answering({"stats": stats({"name": "entry", "object_size": 64, "slabs": 60000, "objects": 1600000}),
-                        "slabs entry": slabs(*((i * 4096, 32, 64, "partial", 0, "-") for i in range(1, 50001))) |
-                        {"total": 60000}})
+                        "slabs entry": slabs(60000, entry=[(i * 4096, 32, 64, "partial", 0, "-") for i in range(1, 50001)])})
         picture = self.drawn("map")
         self.assertEqual(picture.count(": 3 slabs, 96 of 192</title>"), 16666)
         self.assertIn("a cell stands for up to 3 neighbours", picture)
@@ -241,14 +248,14 @@ class Map(Pictures):
     def test_a_full_slab_of_objects_that_cpus_hold_is_unused(self):
         self.answering({"stats": stats({"name": "entry", "object_size": 64, "slabs": 1, "slab_bytes": 4096, "full": 1,
                                         "cpu_objects": 64}),
-                        "slabs entry": slabs((65536, 0, 64, "full", 0, "-"))})
+                        "slabs entry": slabs(entry=((65536, 0, 64, "full", 0, "-"),))})
         picture = self.drawn("map")
         self.assertIn(">0 % used<", picture)
         self.assertIn(">1 slab, 0 %, CPUs hold the rest<", picture)
 
     def test_an_answer_that_is_not_understood_is_no_picture(self):
         process = self.answering(dict.fromkeys(ANSWERS, {"slab": 2, "ok": True, "slabs": 7}) | {"stats": ANSWERS["stats"]})
-        self.refused(["--map=map.svg"], f"process {process.pid} (python3) sent slabs of {OTHER} in an unknown format")
+        self.refused(["--map=map.svg"], f"process {process.pid} (python3) sent slabs in an unknown format")
         self.assertFalse(Path("map.svg").exists())
 
     def test_a_picture_that_cannot_be_written_is_named(self):

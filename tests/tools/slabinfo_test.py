@@ -207,8 +207,8 @@ class Debug(Case):
         objects = entry["objects_per_slab"]
         self.assertEqual((entry["object_size"], entry["slab_size"]), (712, 728))  # 8 bytes of red zone on each side
         self.assertEqual(objects, (4096 << entry["order"]) // 728)
-        rows = [row for row in self.look(self.server.pid, "slabs entry")["slabs"] if row[3] == "debug"]
-        self.assertEqual({row[2] for row in rows}, {objects})
+        rows = [row for row in self.look(self.server.pid, "slabs entry")["slabs"] if row[4] == "debug"]
+        self.assertEqual({row[3] for row in rows}, {objects})
         self.has(self.slabinfo("-r", "entry"), "\nSlabObj:     728 ", "\nLoss   :      16 ")
         self.assertEqual(row_of(self.slabinfo("-l"), "entry")[5], str(objects))
         self.slabinfo("-d", "entry")

@@ -78,7 +78,7 @@ def cache(name, size, slabs, empty, partial, objects, errors=0, flags="-"):
 ALPHA, BETA = cache("alpha", 128, 10, 3, 2, 960), cache("beta", 1024, 40, 1, 30, 64)
 ALL = [ALPHA, BETA, cache("gamma", 4096, 1, 0, 0, 4), cache("none", 64, 0, 0, 0, 0)]
 BROKEN = cache("broken", 128, 10, 3, 2, 960, 12, "FZPU")
-COLUMNS = ["address", "used", "room", "state", "node", "debug_flags"]
+COLUMNS = ["cache", "address", "used", "room", "state", "node", "debug_flags"]
 OF_ALL_STATES = [[1, 128, "partial", "-"], [0, 128, "empty", "-"], [127, 128, "partial", "-"], [64, 128, "partial", "-"],
                  [128, 128, "full", "-"], [90, 120, "debug", "ZP"], [2, 120, "legacy", "F"], [1, 1, "guarded", "-"]]
 
@@ -95,8 +95,8 @@ def stats(caches, asked):
 
 
 def slabs(rows, total, **members):
-    return said(name="alpha", total=total, columns=COLUMNS, **members,
-                slabs=[[65536 + i * 16384, used, room, state, 0, flags] for i, (used, room, state, flags) in enumerate(rows)])
+    return said(caches=[{"name": "alpha", "total": total}], columns=COLUMNS, **members,
+                slabs=[[0, 65536 + i * 16384, used, room, state, 0, flags] for i, (used, room, state, flags) in enumerate(rows)])
 
 
 def say_all(request, asked, caches=tuple(ALL)):

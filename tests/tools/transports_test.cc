@@ -74,7 +74,7 @@ TEST_P(TransportsTest, EveryRequestIsAnsweredTheSame)
 	struct memory *plain = memory_open_process(process.pid(), "");
 
 	ASSERT_TRUE(memory && plain);
-	for (const char *request : {"ping", "stats", "slabs entry", "slabs pblock",
+	for (const char *request : {"ping", "stats", "slabs", "slabs pblock",
 				    "traces allocated 0 entry", "traces freed 0 entry", "objects",
 				    "objects entry", "object 4096", "regions", "profile", "waste"})
 		EXPECT_EQ(answer(memory, request), answer(plain, request)) << request;

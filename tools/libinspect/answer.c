@@ -115,7 +115,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 struct rows {
 	struct slab_json *json;
 	struct held_list held;
-	uint64_t total;
+	uint64_t count;
 };
 
 static const char *state_of(const struct inspect_slab *seen)
@@ -152,11 +152,11 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	struct rows *rows = arg;
 	struct slab_json *json = rows->json;
 
-	(void)in;
-	(void)cache;
-	if (rows->total++ >= SLAB_ROWS_MAX)
+	cache->stats.slabs++;
+	if (rows->count++ >= SLAB_ROWS_MAX)
 		return;
 	slab_json_open(json, NULL, '[');
+	slab_json_number(json, NULL, (uint64_t)(cache - in->caches));
 	slab_json_number(json, NULL, seen->address);
 	slab_json_number(json, NULL, used_of(&rows->held, seen));
 	slab_json_number(json, NULL, seen->slab.objects);
@@ -167,20 +167,28 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	slab_json_close(json, ']');
 }
 
+static void put_totals(struct slab_json *json, const struct inspection *in)
+{
+	slab_json_open(json, "caches", '[');
+	for (size_t i = 0; i < in->count; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_string(json, "name", in->caches[i].copy->name);
+		slab_json_number(json, "total", in->caches[i].stats.slabs);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
 static int answer_slabs(struct inspection *in, const char *name, struct slab_json *json)
 {
-	static const char *const columns[] = {"address", "used",        "room", "state",
-					      "node",    "debug_flags", "bytes"};
+	static const char *const columns[] = {"cache", "address", "used",        "room",
+					      "state", "node",    "debug_flags", "bytes"};
 	struct rows rows = {.json = json};
-	int error;
+	int error = inspect_load_meant(in, name, json);
 
-	if (!*name)
-		return refuse(json, -EINVAL, "slabs needs the name of a cache");
-	error = inspect_load_named(in, name, json);
 	if (error)
 		return error;
 	control_begin(json, true);
-	slab_json_string(json, "name", name);
 	slab_json_open(json, "columns", '[');
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		slab_json_string(json, NULL, columns[i]);
@@ -191,7 +199,7 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 		error = inspect_each_slab(in, put_row, &rows);
 	inspect_held_free(&rows.held);
 	slab_json_close(json, ']');
-	slab_json_number(json, "total", rows.total);
+	put_totals(json, in);
 	control_end(json);
 	return error;
 }
@@ -297,7 +305,7 @@ static int answer_traces(struct inspection *in, const char *rest, struct slab_js
 			      "\"%.*s\" is no mark; accepted: what \"mark\" answered, and 0 for "
 			      "all",
 			      WORD_SHOWN(since_len), since);
-	error = inspect_load_named(in, rest, json);
+	error = inspect_load_meant(in, rest, json);
 	return error ? error : put_traces(in, rest, kind, mark, json);
 }
 

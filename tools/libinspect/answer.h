@@ -11,9 +11,9 @@ struct slab_json;
 /* Write all statistics of a cache, as an element of an array. */
 void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache);
 
-/* Load the cache with this name, and drop the others. Returns 0 or -errno, -ENOENT with the refusal in
+/* Load all caches, and with a name drop the others. Returns 0 or -errno, -ENOENT with the refusal in
  * the document. */
-int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json);
+int inspect_load_meant(struct inspection *in, const char *name, struct slab_json *json);
 
 /* --- objects and memory (answer_objects.c) ----------------------------------------------- */
 

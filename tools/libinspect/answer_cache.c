@@ -149,12 +149,12 @@ void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache
 	slab_json_close(json, '}');
 }
 
-int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json)
+int inspect_load_meant(struct inspection *in, const char *name, struct slab_json *json)
 {
 	struct inspect_cache *cache;
 	int error = inspect_load(in);
 
-	if (error)
+	if (error || !*name)
 		return error;
 	cache = inspect_find(in, name);
 	if (!cache) {

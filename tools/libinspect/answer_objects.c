@@ -97,7 +97,7 @@ static void put_columns(struct slab_json *json)
 int inspect_put_objects(struct inspection *in, const char *name, struct slab_json *json)
 {
 	struct object_rows rows = {.json = json};
-	int error = *name ? inspect_load_named(in, name, json) : inspect_load(in);
+	int error = inspect_load_meant(in, name, json);
 	size_t strays;
 
 	if (error)
@@ -300,7 +300,7 @@ int inspect_put_verified(struct inspection *in, const char *name, struct slab_js
 	const bool large = strcmp(name, LARGE_NAME) == 0;
 	struct report_list list = {.in = in, .json = json};
 	struct verify_counts counts = {.problems = 0};
-	int error = large ? 0 : inspect_load_named(in, name, json);
+	int error = large ? 0 : inspect_load_meant(in, name, json);
 
 	if (error)
 		return error;

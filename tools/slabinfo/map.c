@@ -58,6 +58,7 @@ struct section {
 
 struct map {
 	struct process *process;
+	struct occupancy *slabs; /* of each cache of the model */
 	struct section *sections;
 	size_t count;
 };
@@ -229,24 +230,17 @@ static bool needs_width(const struct occupancy *occupancy, size_t groups)
 	return pitch < 11 || groups > GROUPS_NARROW;
 }
 
-static bool draw_section(struct section *section, struct process *process,
-			 const struct cache *cache)
+static void draw_section(struct section *section, const struct cache *cache,
+			 struct occupancy *slabs)
 {
-	struct occupancy occupancy;
-	unsigned neighbours;
-	bool nodes, wide;
+	const unsigned neighbours = (unsigned)((slabs->count + CELLS_MAX - 1) / CELLS_MAX);
+	bool nodes, wide = needs_width(slabs, count_groups(slabs, &nodes));
 
-	if (!occupancy_take(&occupancy, process, cache->name))
-		return false;
-	wide = needs_width(&occupancy, count_groups(&occupancy, &nodes));
 	section->width = wide ? INNER : NARROW;
-	neighbours = (unsigned)((occupancy.count + CELLS_MAX - 1) / CELLS_MAX);
-	draw_head(section, cache, &occupancy, neighbours);
+	draw_head(section, cache, slabs, neighbours);
 	if (neighbours > 1)
-		occupancy_merge(&occupancy, neighbours);
-	draw_slabs(section, &occupancy, wide, nodes);
-	occupancy_free(&occupancy);
-	return true;
+		occupancy_merge(slabs, neighbours);
+	draw_slabs(section, slabs, wide, nodes);
 }
 
 /* The page */
@@ -391,30 +385,49 @@ static int draw_page(struct map *map, const struct options *options, const struc
 	return status;
 }
 
-/* A cache that is gone has no box. */
-static bool draw_listed(struct map *map, const struct cache *cache)
+/* Query a cache by its name. It may be gone, and then has no slabs. */
+static bool take_alone(struct occupancy *slabs, struct process *process, const struct cache *cache)
 {
-	struct section *section = &map->sections[map->count++];
 	char why[WHY_TEXT] = "";
-	bool drawn;
+	bool taken;
 
-	if (!svg_begin(&section->svg))
-		return false;
 	fail_capture(why, sizeof(why));
-	drawn = draw_section(section, map->process, cache);
+	taken = occupancy_take(slabs, process, cache->name);
 	fail_capture(NULL, 0);
-	if (drawn)
-		return true;
-	svg_end(&section->svg);
-	map->count--;
-	return select_is_gone(why);
+	return taken || select_is_gone(why);
+}
+
+/* An answer about all caches may have no room for all slabs. */
+static bool take_slabs(struct map *map, const struct model *model)
+{
+	struct occupancy *slabs = map->slabs;
+
+	if (model->count == 1)
+		return take_alone(slabs, map->process, model->caches);
+	if (!occupancy_take_all(slabs, map->process, model))
+		return false;
+	for (size_t i = 0; i < model->count; i++) {
+		if (slabs[i].count == slabs[i].total)
+			continue;
+		occupancy_free(&slabs[i]);
+		if (!take_alone(&slabs[i], map->process, &model->caches[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool draw_sections(struct map *map, const struct model *model)
 {
-	for (size_t i = 0; i < model->count; i++)
-		if (model->caches[i].slabs && !draw_listed(map, &model->caches[i]))
+	for (size_t i = 0; i < model->count; i++) {
+		struct section *section = &map->sections[map->count];
+
+		if (!model->caches[i].slabs || !map->slabs[i].total)
+			continue;
+		if (!svg_begin(&section->svg))
 			return false;
+		map->count++;
+		draw_section(section, &model->caches[i], &map->slabs[i]);
+	}
 	return true;
 }
 
@@ -424,12 +437,16 @@ int view_map(const struct options *options, struct process *process, const struc
 	int status = EXIT_USAGE;
 
 	map.sections = calloc(model->count + 1, sizeof(*map.sections));
-	if (!map.sections)
+	map.slabs = calloc(model->count + 1, sizeof(*map.slabs));
+	if (!map.sections || !map.slabs)
 		fail("no memory for %zu caches", model->count);
-	else if (draw_sections(&map, model))
+	else if (take_slabs(&map, model) && draw_sections(&map, model))
 		status = draw_page(&map, options, model);
 	for (size_t i = 0; i < map.count; i++)
 		svg_end(&map.sections[i].svg);
+	for (size_t i = 0; i < model->count && map.slabs; i++)
+		occupancy_free(&map.slabs[i]);
+	free(map.slabs);
 	free(map.sections);
 	return status;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the answer to the request "slabs", and sorting and merging slabs for the maps. */
+/* Reading the answers to the request "slabs", and sorting and merging slabs for the maps. */
 #include "occupancy.h"
+#include "array.h"
+#include "select.h"
 
 static const char *const state_names[STATES] = {"partial", "full",   "empty",
 						"debug",   "legacy", "guarded"};
 
 /* The columns of a row (docs/schema). */
-enum { ADDRESS, USED, ROOM, STATE, NODE, DEBUG_FLAGS, COLUMNS };
+enum { CACHE, ADDRESS, USED, ROOM, STATE, NODE, DEBUG_FLAGS, COLUMNS };
 
 const char *state_name(enum slab_state state)
 {
@@ -29,8 +31,6 @@ static bool load_row(struct slab_info *slab, struct json_object *row)
 	struct json_object *cells[COLUMNS];
 	const char *debug_flags;
 
-	if (model_length(row) < COLUMNS)
-		return false;
 	for (size_t i = 0; i < COLUMNS; i++)
 		cells[i] = json_object_array_get_idx(row, i);
 	memset(slab, 0, sizeof(*slab));
@@ -61,49 +61,82 @@ static int compare_slabs(const void *left, const void *right)
 	return order ? order : (a->address > b->address) - (a->address < b->address);
 }
 
-static bool load(struct occupancy *occupancy, struct json_object *answer)
+static bool add_row(struct occupancy *occupancy, struct json_object *row)
 {
-	struct json_object *rows = model_member(answer, "slabs");
-	size_t count = model_length(rows);
+	struct slab_info *slab = array_with_room(occupancy->slabs, occupancy->count,
+						 &occupancy->room, sizeof(*slab));
 
-	if (!json_object_is_type(rows, json_type_array))
+	if (!slab)
 		return false;
-	occupancy->total = model_number(answer, "total");
-	occupancy->slabs = calloc(count ? count : 1, sizeof(*occupancy->slabs));
-	if (!occupancy->slabs)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (!load_row(&occupancy->slabs[i], json_object_array_get_idx(rows, i)))
+	occupancy->slabs = slab;
+	return load_row(&slab[occupancy->count++], row);
+}
+
+static bool add_rows(struct occupancy *of, const size_t *places, size_t count,
+		     struct json_object *answer)
+{
+	struct json_object *listed = model_member(answer, "caches");
+	struct json_object *rows = model_member(answer, "slabs");
+
+	for (size_t i = 0; i < model_length(listed); i++)
+		if (places[i] < count)
+			of[places[i]].total =
+				model_number(json_object_array_get_idx(listed, i), "total");
+	for (size_t i = 0; i < model_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		const uint64_t number =
+			model_length(row) < COLUMNS
+				? UINT64_MAX
+				: json_object_get_uint64(json_object_array_get_idx(row, CACHE));
+
+		if (number >= model_length(listed) ||
+		    (places[number] < count && !add_row(&of[places[number]], row)))
 			return false;
 	}
-	occupancy->count = count;
-	if (occupancy->total < count)
-		occupancy->total = count;
-	qsort(occupancy->slabs, count, sizeof(*occupancy->slabs), compare_slabs);
-	return true;
+	return json_object_is_type(rows, json_type_array);
+}
+
+static bool take(struct occupancy *of, struct process *process, const char *name,
+		 const struct cache *caches, size_t count)
+{
+	struct json_object *answer = attach_query(process, "slabs", name);
+	size_t *places = answer ? select_places(answer, caches, count) : NULL;
+	const bool loaded = places && add_rows(of, places, count, answer);
+
+	if (answer && !loaded)
+		fail("process %d (%s) sent slabs in an unknown format", process->pid,
+		     process->command);
+	for (size_t i = 0; i < count; i++) {
+		if (!loaded)
+			occupancy_free(&of[i]);
+		else if (of[i].count)
+			qsort(of[i].slabs, of[i].count, sizeof(*of[i].slabs), compare_slabs);
+		if (of[i].total < of[i].count)
+			of[i].total = of[i].count;
+	}
+	free(places);
+	json_object_put(answer);
+	return loaded;
 }
 
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name)
 {
-	struct json_object *answer = attach_query(process, "slabs", name);
-	bool loaded;
+	const struct cache cache = {.name = name};
 
 	memset(occupancy, 0, sizeof(*occupancy));
-	if (!answer)
-		return false;
-	loaded = load(occupancy, answer);
-	json_object_put(answer);
-	if (loaded)
-		return true;
-	occupancy_free(occupancy);
-	fail("process %d (%s) sent slabs of %s in an unknown format", process->pid,
-	     process->command, name);
-	return false;
+	return take(occupancy, process, name, &cache, 1);
+}
+
+bool occupancy_take_all(struct occupancy *of, struct process *process, const struct model *model)
+{
+	memset(of, 0, model->count * sizeof(*of));
+	return take(of, process, NULL, model->caches, model->count);
 }
 
 void occupancy_free(struct occupancy *occupancy)
 {
 	free(occupancy->slabs);
+	*occupancy = (struct occupancy){.slabs = NULL};
 }
 
 size_t occupancy_group(const struct occupancy *occupancy, size_t first)

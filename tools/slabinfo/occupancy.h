@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The slabs of a cache, from the answer to "slabs". */
+/* The slabs of caches, from the answer to "slabs". */
 #pragma once
 
 #include "attach.h"
@@ -30,16 +30,17 @@ struct slab_info {
 
 struct occupancy {
 	struct slab_info *slabs;
-	size_t count;
+	size_t count, room;
 	uint64_t total; /* of the cache; more than `count` if the process did not send all */
 };
 
 /*
  * occupancy_take: query the slabs of a cache, sorted by group, which is by state and node;
- * by address in a group. False after an error message by fail(); otherwise the caller frees
- * *occupancy.
+ * by address in a group. occupancy_take_all: those of all caches of the model, in one query.
+ * False after an error message by fail(); otherwise the caller frees each occupancy.
  */
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name);
+bool occupancy_take_all(struct occupancy *of, struct process *process, const struct model *model);
 void occupancy_free(struct occupancy *occupancy);
 
 /* occupancy_group: the number of slabs of one group, from number `first` on. */

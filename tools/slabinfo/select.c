@@ -51,6 +51,24 @@ bool select_take(const struct options *options, struct process *process, struct 
 	return true;
 }
 
+size_t *select_places(struct json_object *answer, const struct cache *caches, size_t count)
+{
+	struct json_object *listed = model_member(answer, "caches"), *numbers;
+	size_t *places = calloc(model_length(listed) + 1, sizeof(*places));
+
+	numbers = places ? json_object_new_object() : NULL;
+	for (size_t i = 0; i < count && numbers; i++)
+		model_add_number(numbers, caches[i].name, i);
+	for (size_t i = 0; i < model_length(listed) && numbers; i++) {
+		const char *name = model_text(json_object_array_get_idx(listed, i), "name");
+		struct json_object *number = model_member(numbers, name);
+
+		places[i] = number ? json_object_get_uint64(number) : count;
+	}
+	json_object_put(numbers);
+	return places;
+}
+
 int select_fail(const struct options *options, const struct process *process)
 {
 	char hint[HINT_TEXT];
