@@ -65,9 +65,8 @@ struct slab_answer {
  *
  * @root     address of the root
  * @request  "ping", "stats", "slabs [NAME]", "traces allocated|freed SINCE NAME", "profile", "waste",
- *           "objects [NAME]", "object ADDRESS", "regions", or "validate NAME", which needs a
- *           process that stands still, or a core file: `problems` is the number of problems
- *           found, and `reports` has the text of each. Without a name, one pass answers for all
+ *           "objects [NAME]", "object ADDRESS", "regions", or "validate [NAME]", which needs a
+ *           process that stands still, or a core file. Without a name, one pass answers for all
  *           caches
  * @answer   set by the function; the caller frees it with slab_answer_free(), also after an error
  *

@@ -282,9 +282,8 @@ static void query_all(struct memory *memory)
 		"objects",
 		"object 4096",
 		"regions",
+		"validate",
 		"validate entry",
-		"validate pblock",
-		"validate size-large",
 	};
 	uint64_t offset;
 

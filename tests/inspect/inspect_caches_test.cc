@@ -48,7 +48,7 @@ TEST(InspectTest, ReadsGrowInProportionToTheCaches)
 		return reads;
 	};
 
-	for (const char *request : {"stats", "slabs", "objects", "waste"}) {
+	for (const char *request : {"stats", "slabs", "validate", "objects", "waste"}) {
 		caches.clear();
 
 		const std::size_t none = reads_with(request, 0), some = reads_with(request, 100);

@@ -173,7 +173,7 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 			"regions",
 			"waste",
 			"slabs",
-			"validate " + plain.name(),
+			"validate",
 			"validate " + flagged.name()};
 		const answered all = inspect(
 			requests[round % std::size(requests)], [&](char *bytes, std::size_t size) {

@@ -63,7 +63,7 @@ class Accepted(Case):
 
     def test_what_is_read_of_a_process(self):
         self.valid(self.look(Server(self).pid, "stats", "slabs", "slabs entry", "slabs empty", "traces freed 0 entry",
-                             "objects", "objects entry", "regions", "waste", "slabs nobody"))
+                             "objects", "objects entry", "regions", "waste", "validate", "slabs nobody"))
 
 
 class Refused(Case):

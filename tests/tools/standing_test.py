@@ -203,6 +203,14 @@ class Verify(Standing):
                  "\ntracked                      1 problem found\n")
         self.assertNotRegex(text, "FIX | age=")
 
+    def test_each_of_several_caches_has_its_own_problems(self):
+        self.server.do_task("z")
+        self.server.do_task("f")
+        text = self.verify(".")
+        self.has(text, "\nBUG tracked: Right Redzone overwritten\n", "\nBUG plain: Map of free objects corrupt\n",
+                 "\ntracked                      1 problem found\n", "\nnode                  no problems found\n")
+        self.assertNotIn("BUG plain", self.verify("tracked|node"))
+
     def test_a_write_after_the_free_is_reported(self):
         self.server.do_task("w")
         self.has(self.verify("tracked"), "\nBUG tracked: Poison overwritten\n", "First byte 0x79 instead of 0x6b\n",

@@ -23,15 +23,14 @@
 /* Is the request answered from memory? */
 static bool only_reads(const struct process *process, const char *request)
 {
-	static const char *const words[] = {"stats",   "slabs",   "traces",
-					    "objects", "regions", "waste"};
+	/* A process that runs validates itself. */
+	static const char *const words[] = {"validate", "stats",   "slabs", "traces",
+					    "objects",  "regions", "waste"};
 	const size_t length = strcspn(request, " ");
 
-	/* With a word it acts. A process that runs validates itself. */
-	if (strcmp(request, "profile") == 0 ||
-	    (process->way != WAY_SOCKET && strncmp(request, "validate ", 9) == 0))
+	if (strcmp(request, "profile") == 0) /* with a word it acts */
 		return true;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = process->way == WAY_SOCKET; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strlen(words[i]) == length && strncmp(words[i], request, length) == 0)
 			return true;
 	}

@@ -17,8 +17,8 @@ int inspect_load_meant(struct inspection *in, const char *name, struct slab_json
 
 /* --- objects and memory (answer_objects.c) ----------------------------------------------- */
 
-/* Answer the requests "objects [NAME]", "object ADDRESS", "regions" and "validate NAME". The last is for a process that
- * stands still, or a core file. */
+/* Answer the requests "objects [NAME]", "object ADDRESS", "regions" and "validate [NAME]". The last is for a process
+ * that stands still, or a core file. */
 int inspect_put_objects(struct inspection *in, const char *name, struct slab_json *json);
 int inspect_put_object(struct inspection *in, const char *rest, struct slab_json *json);
 int inspect_put_regions(struct inspection *in, const char *rest, struct slab_json *json);

@@ -98,7 +98,6 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 {
 	struct object_rows rows = {.json = json};
 	int error = inspect_load_meant(in, name, json);
-	size_t strays;
 
 	if (error)
 		return error;
@@ -109,7 +108,7 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 	put_cache_list(json, in);
 	put_columns(json);
 	slab_json_open(json, "slabs", '[');
-	error = inspect_each_objects(in, put_objects, &rows, &strays);
+	error = inspect_each_objects(in, put_objects, &rows);
 	slab_json_close(json, ']');
 	put_stacks(json, in, rows.stacks);
 	control_end(json);
@@ -228,12 +227,11 @@ int inspect_put_object(struct inspection *in, const char *rest, struct slab_json
 {
 	struct wanted wanted = {.json = json, .address = strtoull(rest, NULL, 0)};
 	int error = inspect_load(in);
-	size_t strays;
 
 	if (error)
 		return error;
 	control_begin(json, true);
-	error = inspect_each_objects(in, put_object, &wanted, &strays);
+	error = inspect_each_objects(in, put_object, &wanted);
 	if (!error && !wanted.found)
 		error = inspect_each_region(in, put_place, &wanted);
 	control_end(json);
@@ -275,8 +273,8 @@ int inspect_put_regions(struct inspection *in, const char *rest, struct slab_jso
 
 /* --- validate ----------------------------------------------------------------------------- */
 
-/* More reports say nothing new; all problems are counted. */
-#define REPORTS_MAX 1000
+/* The most reports of an answer: some hundred megabytes of text. */
+#define REPORTS_MAX 65536u
 
 struct report_list {
 	struct inspection *in;
@@ -284,36 +282,53 @@ struct report_list {
 	unsigned count;
 };
 
-static void put_report(const struct bug_info *bug, void *arg)
+static void put_report(const struct bug_info *bug, size_t cache, void *arg)
 {
 	struct report_list *list = arg;
 	const struct bug_tracks tracks = {inspect_describe_track, list->in,
 					  list->in->reader->now_ms != 0};
 	char text[REPORT_MAX];
 
-	if (list->count++ < REPORTS_MAX && bug_info_text(bug, &tracks, text))
-		slab_json_string(list->json, NULL, text);
+	if (list->count++ >= REPORTS_MAX || !bug_info_text(bug, &tracks, text))
+		return;
+	slab_json_open(list->json, NULL, '[');
+	slab_json_number(list->json, NULL, cache);
+	slab_json_string(list->json, NULL, text);
+	slab_json_close(list->json, ']');
+}
+
+static void put_verified(struct slab_json *json, const char *name,
+			 const struct inspect_verified *verified)
+{
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "name", name);
+	slab_json_number(json, "problems", verified->problems);
+	slab_json_number(json, "slabs", verified->slabs);
+	slab_json_number(json, "left_out", verified->left_out);
+	slab_json_number(json, "locked", verified->locked);
+	slab_json_close(json, '}');
 }
 
 int inspect_put_verified(struct inspection *in, const char *name, struct slab_json *json)
 {
-	const bool large = strcmp(name, LARGE_NAME) == 0;
 	struct report_list list = {.in = in, .json = json};
-	struct verify_counts counts = {.problems = 0};
-	int error = large ? 0 : inspect_load_meant(in, name, json);
+	struct inspect_verified large = {.problems = 0};
+	int error = inspect_load_meant(in, name, json);
 
 	if (error)
 		return error;
 	control_begin(json, true);
-	slab_json_string(json, "name", name);
 	slab_json_open(json, "reports", '[');
-	error = large ? inspect_verify_large(in, put_report, &list, &counts)
-		      : inspect_verify(in, put_report, &list, &counts);
+	error = inspect_verify(in, put_report, &list);
+	if (!error && !*name)
+		error = inspect_verify_large(in, put_report, &list, &large);
 	slab_json_close(json, ']');
-	slab_json_number(json, "problems", (uint64_t)counts.problems);
-	slab_json_number(json, "slabs", counts.slabs);
-	slab_json_number(json, "left_out", counts.left_out);
-	slab_json_number(json, "locked", counts.locked);
+	slab_json_open(json, "caches", '[');
+	for (size_t i = 0; i < in->count; i++)
+		put_verified(json, in->caches[i].copy->name, &in->caches[i].verified);
+	if (large.slabs)
+		put_verified(json, LARGE_NAME, &large);
+	slab_json_close(json, ']');
 	control_end(json);
 	return error;
 }

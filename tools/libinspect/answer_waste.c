@@ -215,13 +215,12 @@ static void put_charges(struct slab_json *json, const struct inspection *in,
 static int take_tally(struct inspection *in, struct tally *tally)
 {
 	struct profile profile;
-	size_t strays;
 	int error = inspect_read(in, (uintptr_t)in->root.profile, sizeof(profile), &profile);
 
 	if (error)
 		return error;
 	tally->sites = (uintptr_t)profile.sites;
-	error = inspect_each_objects(in, see_slab, tally, &strays);
+	error = inspect_each_objects(in, see_slab, tally);
 	return error ? error : tally->failed ? -ENOMEM : 0;
 }
 

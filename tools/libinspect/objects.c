@@ -35,11 +35,13 @@ static bool grow(struct held_list *list)
 	return true;
 }
 
-static int add(struct held_list *list, size_t cache, enum held_by by, uint64_t address)
+static int add(const struct inspection *in, struct held_list *list, size_t cache, enum held_by by,
+	       uint64_t address)
 {
 	if (list->count == list->room && !grow(list))
 		return -ENOMEM;
 	list->held[list->count++] = (struct held){address, (uint32_t)cache, by};
+	in->caches[cache].strays++;
 	return 0;
 }
 
@@ -57,7 +59,7 @@ static int add_objects(const struct inspection *in, struct held_list *list, size
 		error = inspect_read_pieces(in, at + done * stride, sizeof(obj[0]), stride, part,
 					    obj);
 		for (size_t i = 0; i < part && !error; i++)
-			error = add(list, cache, by, (uintptr_t)obj[i]);
+			error = add(in, list, cache, by, (uintptr_t)obj[i]);
 	}
 	return error;
 }
@@ -75,7 +77,7 @@ static int add_array(const struct inspection *in, struct held_list *list, size_t
 	if (!in->pairs)
 		return add_objects(in, list, cache, by, at + CPU_ARRAY_HEAD, sizeof(void *), n);
 	/* The newest object lies beside the number. */
-	error = add(list, cache, by, count << 16 >> 16);
+	error = add(in, list, cache, by, count << 16 >> 16);
 	return error ? error
 		     : add_objects(in, list, cache, by, at + CPU_ARRAY_HEAD, 2 * sizeof(void *),
 				   n - 1);
@@ -221,7 +223,6 @@ struct scan {
 	struct lists *lists;
 	struct inspect_buffer records;
 	struct held_list held;
-	size_t matched; /* held objects that lie in slabs of the loaded caches */
 	void (*fn)(struct inspection *in, struct inspect_cache *cache,
 		   const struct inspect_objects *seen, void *arg);
 	void *arg;
@@ -333,8 +334,8 @@ static char state_held(enum held_by by)
 	return by == HELD_WAITING ? SEEN_WAITING : by == HELD_IN_RESERVE ? SEEN_RESERVE : SEEN_HELD;
 }
 
-static void mark_held(struct scan *scan, const struct inspection *in,
-		      const struct inspect_cache *cache, struct inspect_objects *seen)
+static void mark_held(struct scan *scan, const struct inspection *in, struct inspect_cache *cache,
+		      struct inspect_objects *seen)
 {
 	const uint64_t end = seen->slab->address + seen->slab->bytes;
 	const struct held_list *list = &scan->held;
@@ -345,13 +346,14 @@ static void mark_held(struct scan *scan, const struct inspection *in,
 		const uint64_t into = held->address - seen->first;
 		const uint64_t index = into / seen->stride;
 
-		scan->matched++;
+		if (&in->caches[held->cache] != cache)
+			continue;
+		cache->strays--;
 		/* The record of an object of a debug slab says so, too. */
 		if (seen->slab->slab.debug && held->by == HELD_WAITING)
 			continue;
 		if (held->address < seen->first || into % seen->stride || index >= seen->count ||
-		    scan->lists->state[index] != SEEN_ALLOCATED ||
-		    &in->caches[held->cache] != cache)
+		    scan->lists->state[index] != SEEN_ALLOCATED)
 			seen->held_wrongly++;
 		else
 			scan->lists->state[index] = state_held((enum held_by)held->by);
@@ -411,7 +413,7 @@ static void see_slab(struct inspection *in, struct inspect_cache *cache,
 int inspect_each_objects(struct inspection *in,
 			 void (*fn)(struct inspection *in, struct inspect_cache *cache,
 				    const struct inspect_objects *seen, void *arg),
-			 void *arg, size_t *ret_strays)
+			 void *arg)
 {
 	struct scan scan = {.fn = fn, .arg = arg};
 	int error;
@@ -424,7 +426,6 @@ int inspect_each_objects(struct inspection *in,
 		error = inspect_each_slab(in, see_slab, &scan);
 	if (!error)
 		error = scan.error;
-	*ret_strays = scan.held.count - scan.matched;
 	inspect_buffer_free(&scan.records);
 	inspect_held_free(&scan.held);
 	os_unmap(scan.lists, sizeof(*scan.lists));

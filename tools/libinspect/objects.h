@@ -25,8 +25,8 @@ struct held_list {
 	size_t count, room;
 };
 
-/* inspect_held: find the held objects of the loaded caches. Returns 0, -EFAULT or -ENOMEM. The caller
- * calls inspect_held_free() in any case. */
+/* inspect_held: find the held objects of the loaded caches, and count them in `strays`. Returns 0,
+ * -EFAULT or -ENOMEM. The caller calls inspect_held_free() in any case. */
 int inspect_held(const struct inspection *in, struct held_list *list);
 void inspect_held_free(struct held_list *list);
 
@@ -55,12 +55,12 @@ struct inspect_objects {
 	const uint32_t *stack; /* ids of the stacks that allocated them; NULL: not recorded */
 	const char *records; /* debug slabs: struct debug_object and what follows it */
 	const char *fault; /* of the map; NULL: none (slab_check_map()) */
-	unsigned held_wrongly; /* held objects that are free, or twice, or of another cache */
+	unsigned held_wrongly; /* held objects that are free, or twice */
 };
 
 /* inspect_each_objects: call fn for the objects of each slab of the loaded caches. Returns 0,
- * -EFAULT or -ENOMEM. *ret_strays: held objects that belong to no slab of the loaded caches. */
+ * -EFAULT or -ENOMEM. In `strays` of a cache remain the held objects that lie in no slab of it. */
 int inspect_each_objects(struct inspection *in,
 			 void (*fn)(struct inspection *in, struct inspect_cache *cache,
 				    const struct inspect_objects *seen, void *arg),
-			 void *arg, size_t *ret_strays);
+			 void *arg);

@@ -24,6 +24,14 @@
  * combinations (see inspect_layout_flags()). */
 #define INSPECT_LAYOUTS 8u
 
+/* What validation found (verify.h). */
+struct inspect_verified {
+	uint64_t problems;
+	unsigned slabs;    /* that were checked */
+	unsigned left_out; /* slabs of a node or shard whose lock is taken */
+	unsigned locked;   /* nodes and shards whose lists are left out */
+};
+
 struct inspect_cache {
 	uint64_t address;
 	struct slab_cache *copy; /* without its nodes */
@@ -32,6 +40,8 @@ struct inspect_cache {
 	uint64_t populated; /* bytes of slabs that were touched and not purged since */
 	/* Legacy-layout slabs: those with no debug flags, and the others by flags. */
 	uint64_t legacy_plain, legacy[INSPECT_LAYOUTS];
+	long strays; /* see inspect_held() */
+	struct inspect_verified verified;
 };
 
 struct inspection {

@@ -16,22 +16,23 @@
 /* Bytes of struct slab_debug and the records, copies of objects included. */
 #define SIDE_BYTES_MAX (UINT32_C(64) << 20)
 
-/* The name and the flags of the cache, for reports that the code of `bug` and `debug` makes. */
+/* The reports of a cache. More say nothing new; all problems are counted. */
+#define REPORTS_MAX 1000
+
 struct verify {
 	struct inspection *in;
-	struct verify_counts counts;
 	char *memory; /* a copy of the slab's memory */
-	struct verify_lists *lists; /* behind that memory: they are large */
+	struct verify_lists lists;
 	struct inspect_buffer side; /* a copy of its struct slab_debug and records */
 	see_problem *fn;
 	void *arg;
 	int error;
 };
 
-static void tell(struct verify *verify, const struct bug_info *bug)
+static void tell(struct verify *verify, struct inspect_cache *cache, const struct bug_info *bug)
 {
-	verify->counts.problems++;
-	verify->fn(bug, verify->arg);
+	if (cache->verified.problems++ < REPORTS_MAX)
+		verify->fn(bug, (size_t)(cache - verify->in->caches), verify->arg);
 }
 
 /* --- slabs without debug flags ------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static void describe_slab(struct bug_info *bug, const struct inspect_slab *seen)
 	bug->used = seen->used;
 }
 
-static void tell_of_map(struct verify *verify, const struct inspect_cache *cache,
+static void tell_of_map(struct verify *verify, struct inspect_cache *cache,
 			const struct inspect_slab *seen, const char *reason, const char *note)
 {
 	struct bug_info bug;
@@ -52,17 +53,17 @@ static void tell_of_map(struct verify *verify, const struct inspect_cache *cache
 	bug_info_begin(&bug, SLAB_PROBLEM_FREELIST, cache->copy->name, "%s", reason);
 	describe_slab(&bug, seen);
 	bug_info_note(&bug, "%s", note);
-	tell(verify, &bug);
+	tell(verify, cache, &bug);
 }
 
-static void tell_of_sizes(struct verify *verify, const struct inspect_cache *cache,
+static void tell_of_sizes(struct verify *verify, struct inspect_cache *cache,
 			  const struct inspect_slab *seen)
 {
 	tell_of_map(verify, cache, seen, "Slab descriptor corrupt",
 		    "its objects do not fit its sizes");
 }
 
-static void check_map(struct verify *verify, const struct inspect_cache *cache,
+static void check_map(struct verify *verify, struct inspect_cache *cache,
 		      const struct inspect_objects *seen)
 {
 	char note[96];
@@ -117,6 +118,7 @@ static int read_memory(const struct verify *verify, const struct inspect_slab *s
 
 struct copied {
 	struct verify *verify;
+	struct inspect_cache *cache;
 	const struct inspect_slab *seen;
 };
 
@@ -128,7 +130,7 @@ static void tell_of_copy(struct bug_info *bug, void *arg)
 	bug_info_of_copy(bug, copied->verify->memory, seen->bytes,
 			 (const char *)(uintptr_t)seen->address,
 			 (const struct slab *)(uintptr_t)seen->descriptor);
-	tell(copied->verify, bug);
+	tell(copied->verify, copied->cache, bug);
 }
 
 static bool is_free_guarded(const struct verify *verify, const struct inspect_slab *seen)
@@ -143,7 +145,7 @@ static bool is_free_guarded(const struct verify *verify, const struct inspect_sl
 static void check_copy(struct verify *verify, struct inspect_cache *cache,
 		       const struct inspect_slab *seen)
 {
-	struct copied copied = {verify, seen};
+	struct copied copied = {verify, cache, seen};
 	struct slab slab = seen->slab; /* without a map, which debug slabs have not */
 
 	slab.base = verify->memory;
@@ -182,12 +184,12 @@ static void check_slab(struct inspection *in, struct inspect_cache *cache,
 	const struct inspect_slab *slab = seen->slab;
 
 	(void)in;
-	verify_lists_count(verify->lists, slab);
-	if (verify_is_locked(verify->lists, slab)) {
-		verify->counts.left_out++;
+	verify_lists_count(&verify->lists, cache, slab);
+	if (verify_is_locked(&verify->lists, cache, slab)) {
+		cache->verified.left_out++;
 		return;
 	}
-	verify->counts.slabs++;
+	cache->verified.slabs++;
 	if (verify->error)
 		return;
 	if (!seen->count)
@@ -198,69 +200,73 @@ static void check_slab(struct inspection *in, struct inspect_cache *cache,
 		check_debug(verify, cache, slab);
 }
 
-static void tell_of_strays(struct verify *verify, const struct inspect_cache *cache, size_t strays)
+static void tell_of_strays(struct verify *verify, struct inspect_cache *cache)
 {
 	struct bug_info bug;
 
 	bug_info_begin(&bug, SLAB_PROBLEM_FREELIST, cache->copy->name,
-		       "Objects that CPUs hold, but lie in no slab of the cache: %zu", strays);
-	tell(verify, &bug);
+		       "Objects that CPUs hold, but lie in no slab of the cache: %ld",
+		       cache->strays);
+	tell(verify, cache, &bug);
 }
 
-static void tell_list(const struct bug_info *bug, void *arg)
+static void tell_list(const struct bug_info *bug, size_t cache, void *arg)
 {
-	tell(arg, bug);
+	struct verify *verify = arg;
+
+	tell(verify, &verify->in->caches[cache], bug);
 }
 
-static int check_cache(struct verify *verify)
+static int check_caches(struct verify *verify)
 {
 	struct inspection *in = verify->in;
-	size_t strays = 0;
-	int error = verify_lists_begin(verify->lists, in);
+	int error = verify_lists_begin(&verify->lists, in);
 
 	if (!error)
-		error = inspect_each_objects(in, check_slab, verify, &strays);
+		error = inspect_each_objects(in, check_slab, verify);
 	if (!error)
 		error = verify->error;
-	if (!error && strays)
-		tell_of_strays(verify, &in->caches[0], strays);
-	if (!error)
-		error = verify_lists_end(verify->lists, tell_list, verify);
-	verify->counts.locked = verify->lists->locked;
+	for (size_t i = 0; i < in->count && !error; i++) {
+		if (in->caches[i].strays)
+			tell_of_strays(verify, &in->caches[i]);
+		error = verify_lists_check(&verify->lists, &in->caches[i], tell_list, verify);
+	}
+	verify_lists_end(&verify->lists);
 	return error;
 }
 
-int inspect_verify(struct inspection *in, see_problem *fn, void *arg,
-		   struct verify_counts *ret_counts)
+int inspect_verify(struct inspection *in, see_problem *fn, void *arg)
 {
-	const size_t bytes = SLAB_BYTES_MAX + os_pages(sizeof(struct verify_lists));
 	struct verify verify = {.in = in, .fn = fn, .arg = arg};
 	int error;
 
-	verify.memory = os_map(bytes, 1);
+	verify.memory = os_map(SLAB_BYTES_MAX, 1);
 	if (!verify.memory)
 		return -ENOMEM;
-	verify.lists = (struct verify_lists *)(verify.memory + SLAB_BYTES_MAX);
-	error = check_cache(&verify);
+	error = check_caches(&verify);
 	inspect_buffer_free(&verify.side);
-	os_unmap(verify.memory, bytes);
-	*ret_counts = verify.counts;
+	os_unmap(verify.memory, SLAB_BYTES_MAX);
 	return error;
 }
 
 /* --- large allocations ---------------------------------------------------------------------- */
 
 struct verify_large {
-	struct verify verify;
+	struct inspection *in;
+	char *memory; /* a copy of a piece of a red zone */
+	see_problem *fn;
+	void *arg;
+	int error;
+	struct inspect_verified verified;
 	struct segment segment; /* of the last segment that was seen */
 	uint64_t start;
 };
 
-static void tell_of_zone(struct verify *verify, const struct damage *damage, uint64_t at,
+static void tell_of_zone(struct verify_large *large, const struct damage *damage, uint64_t at,
 			 uint64_t allocation)
 {
-	const uint64_t first = at + (uint64_t)(damage->first - verify->memory);
-	const uint64_t last = at + (uint64_t)(damage->last - verify->memory);
+	const uint64_t first = at + (uint64_t)(damage->first - large->memory);
+	const uint64_t last = at + (uint64_t)(damage->last - large->memory);
 	struct bug_info bug;
 
 	damage_begin_bug_info(damage, LARGE_NAME, &bug);
@@ -268,65 +274,65 @@ static void tell_of_zone(struct verify *verify, const struct damage *damage, uin
 		      "0x%" PRIx64 "-0x%" PRIx64 " beside the large allocation at 0x%" PRIx64
 		      ". First byte 0x%02x instead of 0x%02x",
 		      first, last, allocation, bug.found, bug.expected);
-	bug_info_of_copy(&bug, verify->memory, SLAB_BYTES_MAX, (const char *)(uintptr_t)at, NULL);
-	tell(verify, &bug);
+	bug_info_of_copy(&bug, large->memory, SLAB_BYTES_MAX, (const char *)(uintptr_t)at, NULL);
+	if (large->verified.problems++ < REPORTS_MAX)
+		large->fn(&bug, large->in->count, large->arg);
 }
 
-/* A red zone, in pieces that are read to verify->memory. */
-static void check_zone(struct verify *verify, enum slab_problem problem, const char *what,
+/* A red zone, in pieces that are read to large->memory. */
+static void check_zone(struct verify_large *large, enum slab_problem problem, const char *what,
 		       uint64_t start, uint64_t end, uint64_t allocation)
 {
 	/* The right zone begins at any byte, but words are read. */
-	for (uint64_t at = start & ~UINT64_C(7); at < end && !verify->error; at += SLAB_BYTES_MAX) {
+	for (uint64_t at = start & ~UINT64_C(7); at < end && !large->error; at += SLAB_BYTES_MAX) {
 		const uint64_t n = end - at < SLAB_BYTES_MAX ? end - at : SLAB_BYTES_MAX;
-		char *from = verify->memory + (at < start ? start - at : 0);
+		char *from = large->memory + (at < start ? start - at : 0);
 		const struct region region =
-			region_of(problem, what, from, verify->memory + n, RED_ACTIVE);
+			region_of(problem, what, from, large->memory + n, RED_ACTIVE);
 		struct damage damage;
 
-		verify->error = inspect_read(verify->in, at, n, verify->memory);
-		if (!verify->error && debug_region_damaged(&region, &damage))
-			tell_of_zone(verify, &damage, at, allocation);
+		large->error = inspect_read(large->in, at, n, large->memory);
+		if (!large->error && debug_region_damaged(&region, &damage))
+			tell_of_zone(large, &damage, at, allocation);
 	}
 }
 
 static void check_large(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg)
 {
 	struct verify_large *large = arg;
-	struct verify *verify = &large->verify;
 
 	if (kind == REGION_SEGMENT) {
 		large->start = address;
-		if (!verify->error)
-			verify->error = inspect_read(verify->in, address + SEGMENT_HEAD_OFFSET,
-						     sizeof(large->segment), &large->segment);
+		if (!large->error)
+			large->error = inspect_read(large->in, address + SEGMENT_HEAD_OFFSET,
+						    sizeof(large->segment), &large->segment);
 		return;
 	}
-	if (verify->error || !large->segment.red_zone ||
+	if (large->error || !large->segment.red_zone ||
 	    large->segment.red_zone > address - large->start ||
 	    bytes > large->segment.mapped - (address - large->start))
 		return;
-	verify->counts.slabs++;
-	check_zone(verify, SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone",
+	large->verified.slabs++;
+	check_zone(large, SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone",
 		   address - large->segment.red_zone, address, address);
-	check_zone(verify, SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", address + bytes,
+	check_zone(large, SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", address + bytes,
 		   large->start + large->segment.mapped, address);
 }
 
 int inspect_verify_large(struct inspection *in, see_problem *fn, void *arg,
-			 struct verify_counts *ret_counts)
+			 struct inspect_verified *ret_verified)
 {
-	struct verify_large large = {.verify = {.in = in, .fn = fn, .arg = arg}};
+	struct verify_large large = {.in = in, .fn = fn, .arg = arg};
 	int error;
 
-	large.verify.memory = os_map(SLAB_BYTES_MAX, 1);
-	if (!large.verify.memory)
+	large.memory = os_map(SLAB_BYTES_MAX, 1);
+	if (!large.memory)
 		return -ENOMEM;
 	error = inspect_each_segment(in, check_large, &large);
 	if (!error)
-		error = large.verify.error;
-	os_unmap(large.verify.memory, SLAB_BYTES_MAX);
-	*ret_counts = large.verify.counts;
+		error = large.error;
+	os_unmap(large.memory, SLAB_BYTES_MAX);
+	*ret_verified = large.verified;
 	return error;
 }
 

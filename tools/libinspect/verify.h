@@ -12,23 +12,15 @@
 #include "debug/bug_info.h"
 #include "process.h"
 
-/* Called for each problem. */
-typedef void see_problem(const struct bug_info *bug, void *arg);
+/* Called for the first problems of each cache. cache: its number; in->count: none, but a large allocation. */
+typedef void see_problem(const struct bug_info *bug, size_t cache, void *arg);
 
-struct verify_counts {
-	long problems;
-	unsigned slabs;     /* that were checked */
-	unsigned left_out;  /* slabs of a node or shard whose lock is taken */
-	unsigned locked;    /* nodes and shards whose lists are left out */
-};
-
-/* inspect_verify: validate the only loaded cache. Returns 0, -EFAULT or -ENOMEM. */
-int inspect_verify(struct inspection *in, see_problem *fn, void *arg,
-		   struct verify_counts *ret_counts);
+/* inspect_verify: validate the loaded caches, and fill in their `verified`. Returns 0, -EFAULT or -ENOMEM. */
+int inspect_verify(struct inspection *in, see_problem *fn, void *arg);
 
 /* inspect_verify_large: check the red zones of large allocations. */
 int inspect_verify_large(struct inspection *in, see_problem *fn, void *arg,
-			 struct verify_counts *ret_counts);
+			 struct inspect_verified *ret_verified);
 
 /* inspect_describe_track: track_describe() for a track of the process. `in` is a struct inspection. */
 void inspect_describe_track(void *in, const struct track *track, struct slab_track *to);
@@ -44,17 +36,22 @@ struct verify_node {
 };
 
 struct verify_lists {
-	struct inspection *in; /* with one loaded cache */
-	struct verify_node node[SLAB_STATS_MAX_NODES];
-	struct verify_shard shard[SLAB_STATS_MAX_NODES * SHARDS_MAX];
-	unsigned locked; /* nodes and shards that are left out */
+	struct inspection *in;
+	struct verify_shard *shard; /* of all caches */
+	struct verify_node *node;
+	size_t mapped;
 };
 
-/* verify_lists_begin: read what is locked. verify_lists_count: count a slab of the cache.
- * verify_lists_end: check the lists, after all slabs were counted. Both return 0 or -EFAULT. */
+/* verify_lists_begin: read what is locked. verify_lists_count: count a slab of a cache.
+ * verify_lists_check: check the lists of a cache, after all slabs were counted. Returns 0, -EFAULT or
+ * -ENOMEM. verify_lists_end: the caller calls it in any case. */
 int verify_lists_begin(struct verify_lists *lists, struct inspection *in);
-void verify_lists_count(struct verify_lists *lists, const struct inspect_slab *slab);
-int verify_lists_end(struct verify_lists *lists, see_problem *fn, void *arg);
+void verify_lists_count(struct verify_lists *lists, const struct inspect_cache *cache,
+			const struct inspect_slab *slab);
+int verify_lists_check(struct verify_lists *lists, const struct inspect_cache *cache,
+		       see_problem *fn, void *arg);
+void verify_lists_end(struct verify_lists *lists);
 
 /* Is the slab under a lock that a thread holds? */
-bool verify_is_locked(const struct verify_lists *lists, const struct inspect_slab *slab);
+bool verify_is_locked(const struct verify_lists *lists, const struct inspect_cache *cache,
+		      const struct inspect_slab *slab);

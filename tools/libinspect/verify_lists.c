@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "core/shard.h"
+#include "pages/os.h"
 #include "verify.h"
 #include "walk.h"
 
@@ -26,64 +27,107 @@ static bool is_locked(const pthread_mutex_t *mutex)
 	return words != 0;
 }
 
-/* The number of a slab's shard; NO_SHARD: it has none of this cache. */
-#define NO_SHARD UINT_MAX
-static unsigned shard_of(const struct verify_lists *lists, const struct slab *slab)
+static struct verify_node *nodes_of(const struct verify_lists *lists,
+				    const struct inspect_cache *cache)
 {
-	const uint64_t into = (uintptr_t)slab->shard - (uintptr_t)lists->in->caches[0].copy->shard;
+	return lists->node + (size_t)(cache - lists->in->caches) * lists->in->process.nodes;
+}
+
+static struct verify_shard *shards_of(const struct verify_lists *lists,
+				      const struct inspect_cache *cache)
+{
+	return lists->shard + (size_t)(cache - lists->in->caches) * inspect_shards(lists->in);
+}
+
+/* The slab's shard; NULL: it has none of this cache. */
+static struct verify_shard *shard_of(const struct verify_lists *lists,
+				     const struct inspect_cache *cache, const struct slab *slab)
+{
+	const uint64_t into = (uintptr_t)slab->shard - (uintptr_t)cache->copy->shard;
 	const uint64_t number = into / sizeof(struct shard);
 
 	return into % sizeof(struct shard) == 0 && number < inspect_shards(lists->in)
-		       ? (unsigned)number
-		       : NO_SHARD;
+		       ? shards_of(lists, cache) + number
+		       : NULL;
 }
 
-bool verify_is_locked(const struct verify_lists *lists, const struct inspect_slab *slab)
+bool verify_is_locked(const struct verify_lists *lists, const struct inspect_cache *cache,
+		      const struct inspect_slab *slab)
 {
-	const unsigned shard = shard_of(lists, &slab->slab), node = slab->slab.node;
+	const struct verify_shard *shard = shard_of(lists, cache, &slab->slab);
+	const unsigned node = slab->slab.node;
 
-	if (shard != NO_SHARD)
-		return lists->shard[shard].locked;
-	return slab->tagged && node < lists->in->process.nodes && lists->node[node].locked;
+	if (shard)
+		return shard->locked;
+	return slab->tagged && node < lists->in->process.nodes &&
+	       nodes_of(lists, cache)[node].locked;
 }
 
-int verify_lists_begin(struct verify_lists *lists, struct inspection *in)
+static int read_locks(const struct verify_lists *lists, struct inspect_cache *cache)
 {
-	const struct inspect_cache *cache = &in->caches[0];
+	const struct inspection *in = lists->in;
 	struct cache_node node;
 	struct shard shard;
 	int error = 0;
 
-	*lists = (struct verify_lists){.in = in};
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
 		error = inspect_node(in, cache, n, &node);
-		lists->node[n].locked = !error && is_locked(&node.lock);
-		lists->locked += lists->node[n].locked;
+		nodes_of(lists, cache)[n].locked = !error && is_locked(&node.lock);
+		cache->verified.locked += nodes_of(lists, cache)[n].locked;
 	}
 	for (unsigned n = 0; n < inspect_shards(in) && !error; n++) {
 		error = inspect_shard(in, cache, n, &shard);
-		lists->shard[n].locked = !error && shard.lock.word != CPU_LOCK_FREE;
-		lists->locked += lists->shard[n].locked;
+		shards_of(lists, cache)[n].locked = !error && shard.lock.word != CPU_LOCK_FREE;
+		cache->verified.locked += shards_of(lists, cache)[n].locked;
 	}
 	return error;
 }
 
-void verify_lists_count(struct verify_lists *lists, const struct inspect_slab *slab)
+int verify_lists_begin(struct verify_lists *lists, struct inspection *in)
 {
-	const unsigned shard = shard_of(lists, &slab->slab), bucket = slab->slab.bucket;
+	const size_t shards = in->count * inspect_shards(in) * sizeof(*lists->shard);
+	const size_t nodes = in->count * in->process.nodes * sizeof(*lists->node);
+	int error = 0;
+
+	*lists = (struct verify_lists){.in = in, .mapped = os_pages(shards + nodes + 1)};
+	lists->shard = os_map(lists->mapped, 1);
+	if (!lists->shard)
+		return -ENOMEM;
+	lists->node = (struct verify_node *)((char *)lists->shard + shards);
+	for (size_t i = 0; i < in->count && !error; i++)
+		error = read_locks(lists, &in->caches[i]);
+	return error;
+}
+
+void verify_lists_end(struct verify_lists *lists)
+{
+	if (lists->shard)
+		os_unmap(lists->shard, lists->mapped);
+}
+
+void verify_lists_count(struct verify_lists *lists, const struct inspect_cache *cache,
+			const struct inspect_slab *slab)
+{
+	struct verify_shard *shard = shard_of(lists, cache, &slab->slab);
+	const unsigned bucket = slab->slab.bucket;
 
 	if (slab->slab.node < lists->in->process.nodes)
-		lists->node[slab->slab.node].slabs++;
-	if (shard == NO_SHARD)
+		nodes_of(lists, cache)[slab->slab.node].slabs++;
+	if (!shard)
 		return;
-	lists->shard[shard].slabs++;
-	lists->shard[shard].partial += bucket < SHARD_BUCKETS;
-	lists->shard[shard].empty += bucket == SLAB_EMPTY;
+	shard->slabs++;
+	shard->partial += bucket < SHARD_BUCKETS;
+	shard->empty += bucket == SLAB_EMPTY;
 }
 
 static const char *name_of(const struct check *check)
 {
 	return check->cache->copy->name;
+}
+
+static void tell(const struct check *check, const struct bug_info *bug)
+{
+	check->fn(bug, (size_t)(check->cache - check->lists->in->caches), check->arg);
 }
 
 /* --- slabs on lists -------------------------------------------------------------------------- */
@@ -100,7 +144,7 @@ static void tell_of_slab(const struct check *check, const char *list, unsigned n
 
 	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check), "%s %u corrupt", list, number);
 	bug_info_note(&bug, "Slab 0x%llx %s", (unsigned long long)slab, why);
-	check->fn(&bug, check->arg);
+	tell(check, &bug);
 }
 
 /* Read the slab that a list leads to. false: it cannot be one. */
@@ -169,7 +213,7 @@ static void tell_of_count(const struct check *check, const char *what, const cha
 	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, name_of(check), "%u %s counted but counter=%u",
 		       counted, what, counter);
 	bug_info_note(&bug, "%s %u", place, number);
-	check->fn(&bug, check->arg);
+	tell(check, &bug);
 }
 
 /* --- shards and nodes ------------------------------------------------------------------------- */
@@ -185,7 +229,7 @@ static void check_counts(const struct check *check, unsigned number, const char 
 
 static int check_shard(const struct check *check, unsigned number)
 {
-	const struct verify_shard *scanned = &check->lists->shard[number];
+	const struct verify_shard *scanned = &shards_of(check->lists, check->cache)[number];
 	struct list list = {"List of shard", number,
 			    (uintptr_t)(check->cache->copy->shard + number), 0};
 	unsigned partial = 0, empty;
@@ -213,7 +257,7 @@ static int check_shard(const struct check *check, unsigned number)
 
 static int check_node(const struct check *check, unsigned n)
 {
-	const struct verify_node *scanned = &check->lists->node[n];
+	const struct verify_node *scanned = &nodes_of(check->lists, check->cache)[n];
 	struct cache_node node;
 	int error = inspect_node(check->lists->in, check->cache, n, &node);
 
@@ -229,9 +273,10 @@ static int check_node(const struct check *check, unsigned n)
 	return 0;
 }
 
-int verify_lists_end(struct verify_lists *lists, see_problem *fn, void *arg)
+int verify_lists_check(struct verify_lists *lists, const struct inspect_cache *cache,
+		       see_problem *fn, void *arg)
 {
-	const struct check check = {lists, &lists->in->caches[0], fn, arg};
+	const struct check check = {lists, cache, fn, arg};
 	int error = 0;
 
 	for (unsigned n = 0; n < lists->in->process.nodes && !error; n++)

@@ -158,46 +158,71 @@ static void print_left_out(struct json_object *answer)
 	putchar('\n');
 }
 
-/* *problems grows by those of the cache. false after an error message. */
-static bool verify(struct process *process, struct symbolizer *symbolizer, const char *name,
-		   uint64_t *problems)
-{
-	struct json_object *answer = attach_query(process, "validate", name), *reports;
-	uint64_t found, shown;
+/* What was found in a cache. */
+struct verified {
+	struct json_object *json; /* NULL: it is gone */
+	uint64_t reports; /* that were printed */
+};
 
-	if (!answer)
-		return false;
-	reports = model_member(answer, "reports");
-	found = model_number(answer, "problems");
-	shown = model_length(reports);
-	for (size_t i = 0; i < shown; i++)
-		print_report(process, symbolizer,
-			     json_object_get_string(json_object_array_get_idx(reports, i)));
+static void print_verified(const struct verified *verified, const char *name)
+{
+	const uint64_t found = model_number(verified->json, "problems");
+
 	if (!found)
 		printf("%-21s no problems found", name);
 	else
 		printf("%-21s %8" PRIu64 " problem%s found", name, found, plural(found));
-	if (shown < found)
-		printf("; the first %" PRIu64 " are reported", shown);
-	print_left_out(answer);
-	*problems += found;
-	json_object_put(answer);
-	return true;
+	if (verified->reports < found)
+		printf("; the first %" PRIu64 " are reported", verified->reports);
+	print_left_out(verified->json);
 }
 
-/* Large allocations have red zones only with the debug flag Z of the environment. */
-static bool verify_large(const struct selection *selection, struct process *process,
-			 struct symbolizer *symbolizer, uint64_t *problems)
+/* Print the reports of those caches, and count them. */
+static void print_reports(struct process *process, struct symbolizer *symbolizer,
+			  struct json_object *reports, const size_t *places,
+			  struct verified *verified, size_t count)
 {
-	struct json_object *answer;
-	bool any;
+	for (size_t i = 0; i < model_length(reports); i++) {
+		struct json_object *row = json_object_array_get_idx(reports, i);
+		const uint64_t number = json_object_get_uint64(json_object_array_get_idx(row, 0));
+		const size_t place = places[number];
 
-	if (!select_means(selection, large_name))
-		return true;
-	answer = attach_query(process, "validate", large_name);
-	any = answer && model_number(answer, "slabs");
+		if (place == count)
+			continue;
+		verified[place].reports++;
+		print_report(process, symbolizer,
+			     json_object_get_string(json_object_array_get_idx(row, 1)));
+	}
+}
+
+/* Validate these caches, and print what is found. -1 after an error message; otherwise the problems. */
+static int64_t verify(struct process *process, struct symbolizer *symbolizer,
+		      const struct cache *caches, size_t count)
+{
+	struct json_object *answer =
+		attach_query(process, "validate", count == 1 ? caches->name : NULL);
+	struct json_object *listed = model_member(answer, "caches");
+	size_t *places = answer ? select_places(answer, caches, count) : NULL;
+	struct verified *verified = places ? calloc(count + 1, sizeof(*verified)) : NULL;
+	int64_t problems = verified ? 0 : -1;
+
+	if (answer && !verified)
+		fail("no memory for %zu caches", count);
+	for (size_t i = 0; i < model_length(listed) && verified; i++)
+		verified[places[i]].json = json_object_array_get_idx(listed, i);
+	if (verified)
+		print_reports(process, symbolizer, model_member(answer, "reports"), places,
+			      verified, count);
+	for (size_t i = 0; i < count && verified; i++) {
+		if (!verified[i].json)
+			continue;
+		print_verified(&verified[i], caches[i].name);
+		problems += (int64_t)model_number(verified[i].json, "problems");
+	}
+	free(verified);
+	free(places);
 	json_object_put(answer);
-	return answer && (!any || verify(process, symbolizer, large_name, problems));
+	return problems;
 }
 
 static void print_still(const struct process *process, const struct snapshot *snapshot)
@@ -208,23 +233,38 @@ static void print_still(const struct process *process, const struct snapshot *sn
 		printf("Process %d (%s)%s.\n", process->pid, process->command, text);
 }
 
-int action_verify(const struct options *options, struct process *process, const struct model *model)
+/* The caches that were selected, and large allocations, which have red zones only with the debug flag Z of the
+ * environment. */
+static struct cache *with_large(const struct options *options, const struct model *model,
+				size_t *ret_count)
 {
 	const struct selection selection =
 		select_among(model->document, options->pattern, &options->regex);
+	struct cache *caches = calloc(model->count + 1, sizeof(*caches));
+
+	if (!caches) {
+		fail("no memory for %zu caches", model->count);
+		return NULL;
+	}
+	memcpy(caches, model->caches, model->count * sizeof(*caches));
+	caches[model->count].name = large_name;
+	*ret_count = model->count + select_means(&selection, large_name);
+	return caches;
+}
+
+int action_verify(const struct options *options, struct process *process, const struct model *model)
+{
 	struct symbolizer *symbolizer = symbols_open();
 	struct snapshot snapshot;
-	uint64_t problems = 0;
-	bool answered = true;
+	size_t count = 0;
+	struct cache *caches = symbolizer ? with_large(options, model, &count) : NULL;
+	int status = EXIT_USAGE;
 
-	if (!symbolizer || !standing_take(options, process, &snapshot)) {
-		symbols_close(symbolizer);
-		return EXIT_USAGE;
+	if (caches && standing_take(options, process, &snapshot)) {
+		print_still(process, &snapshot);
+		status = verify(process, symbolizer, caches, count) == 0 ? EXIT_DONE : EXIT_NOTHING;
 	}
-	print_still(process, &snapshot);
-	for (size_t i = 0; i < model->count; i++)
-		answered &= verify(process, symbolizer, model->caches[i].name, &problems);
-	answered &= verify_large(&selection, process, symbolizer, &problems);
+	free(caches);
 	symbols_close(symbolizer);
-	return answered && !problems ? EXIT_DONE : EXIT_NOTHING;
+	return status;
 }
