@@ -21,7 +21,7 @@
 	static type(*live_##name) AND_TOKEN parameters;                                            \
 	HIDDEN type __alloc_token_##name AND_TOKEN parameters                                      \
 	{                                                                                          \
-		if (!token || token == SLAB_TOKEN_VOID)                                            \
+		if (slab_token_wrapped || token == SLAB_TOKEN_VOID)                                \
 			token = slab_token_wrapped;                                                \
 		return live_##name ? live_##name WITH_TOKEN arguments : name arguments;            \
 	}

@@ -76,9 +76,9 @@ SLAB_API int slab_token_name(uint64_t token, const char *name);
  * SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size)): let an allocation function
  * of the program pass types on. It is declared with the attribute alloc_size or malloc. With
  * -fsanitize-alloc-token-extended the compiler calls __alloc_token_my_alloc() in its place, which this
- * macro defines in one file. What my_alloc() allocates inside, in the same program or library, and without
- * a type of its own, gets the type. If it is left by longjmp() or an exception, the thread's further
- * allocations without a type get it, too.
+ * macro defines in one file. What my_alloc() allocates inside, in the same program or library, gets the
+ * type, whatever a cast there says. If it is left by longjmp() or an exception, the thread's further
+ * allocations get it, too.
  */
 #define SLAB_TOKEN_WRAPPER(type, name, parameters, arguments)                                      \
 	type __alloc_token_##name SLAB_TOKEN_PARAMETERS_ parameters                                \

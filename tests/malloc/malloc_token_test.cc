@@ -13,10 +13,10 @@ extern "C" {
 void *__alloc_token_63_malloc(size_t size);
 void *__alloc_token_255__Znwm(size_t size);
 
-/* An allocation function of the program. As the compiler has it, the call within has no type. */
+/* An allocation function of the program. The call within has another type, such as that of a cast. */
 static void *wrapped_alloc(size_t n, size_t size)
 {
-	return __alloc_token_malloc(n * size, 0);
+	return __alloc_token_malloc(n * size, 0x89);
 }
 void *__alloc_token_wrapped_alloc(size_t n, size_t size, uint64_t token);
 SLAB_TOKEN_WRAPPER(void *, wrapped_alloc, (size_t n, size_t size), (n, size))

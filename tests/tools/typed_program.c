@@ -25,7 +25,7 @@ void *pool_alloc(size_t size) __attribute__((malloc, alloc_size(1), noinline));
 
 void *pool_alloc(size_t size)
 {
-	return (void *)malloc(size); /* void is no type */
+	return (char *)malloc(size); /* what the caller says counts */
 }
 
 #ifdef WRAPPED
