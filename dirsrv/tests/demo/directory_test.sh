@@ -77,14 +77,19 @@ if [ -s /var/lib/dpkg/status ]; then
 	says 'Loaded .* entries of /var/lib/dpkg/status'
 fi
 
-# Bad lines are reported once with their numbers, and skipped. What is one: ldif_test.cc.
-printf 'no colon\nchangetype: delete\n\ndn: uid=ada,dc=example,dc=com\nuid: ada\n' | cat "$folder/good.ldif" - >"$bad"
+# Bad lines are reported once with their numbers, and skipped. What is one: ../ldapd/ldif_test.py.
+printf 'no colon\nchangetype: delete\n\ndn: uid=ada,dc=example,dc=com\nuid: ada\n\ndn: nothing\nuid: x\n' |
+	cat "$folder/good.ldif" - >"$bad"
 expect 0 --ldif "$bad" $quick
 complains "$bad:21: no ':' in the line"
 complains "$bad:22: this is a change record"
 complains "$bad:24: an entry of this DN exists"
-[ "$(wc -l <"$err")" -eq 3 ] || fail 'three bad lines bring three complaints'
-says '(3 bad lines skipped)'
+complains "$bad:27: this is no DN"
+[ "$(wc -l <"$err")" -eq 4 ] || fail 'four bad lines bring four complaints'
+says '(4 bad lines skipped)'
+yes bad | head -n 50 | cat "$folder/good.ldif" - >"$bad"
+expect 0 --ldif "$bad" $quick
+complains '30 more bad lines'
 
 # What cannot be done is one error message, with status 2.
 for options in '--seconds 0' '--seconds x' '--seconds nan' '--threads 0' '--threads 65' \
