@@ -390,12 +390,7 @@ TEST(CacheTest, ACacheWithObjectsLeftStaysUsable)
 	EXPECT_EQ(cache.destroy(), 0);
 }
 
-} /* namespace */
-
 /* Shrinking and validating a cache, as <slab/slab.h> promises it. */
-
-namespace
-{
 
 TEST(CacheTest, ShrinkOfAnEmptyCacheGivesNothingBack)
 {

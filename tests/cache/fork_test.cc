@@ -244,12 +244,7 @@ TEST_F(ForkTest, SeveralThreadsForkAtOnce)
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 
-} /* namespace */
-
 /* Signal handlers that fork, whatever they interrupt in a process with one thread. */
-
-namespace
-{
 
 /* A child that does nothing; -1: it could not be made, or did not end well. */
 int fork_nothing()

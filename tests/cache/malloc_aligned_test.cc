@@ -96,12 +96,7 @@ TEST(WideAlignmentTest, MoreThanTheAddressSpaceIsNoMemory)
 	}
 }
 
-} /* namespace */
-
 /* What slabs of large allocations hold beyond their objects. */
-
-namespace
-{
 
 class TailsTest : public testing::Test
 {
@@ -253,12 +248,7 @@ TEST_F(TailsTest, AreCutByOthersWithoutHarm)
 	join_all(threads);
 }
 
-} /* namespace */
-
 /* What large memory by size costs: the pages that the program touches, and no copies. */
-
-namespace
-{
 
 /* Page faults of this process so far. */
 long faults()

@@ -350,15 +350,10 @@ TEST(MallocTest, FreeSizedOfAnAddressWithinAnAllocationIsReported)
 		}
 }
 
-} /* namespace */
-
 /*
  * slab_ch_malloc() and its family, as 389-ds has them: they never fail, and what is
  * freed is forgotten.
  */
-
-namespace
-{
 
 /* Takes what the death tests never get to see. */
 void discard(const void *) {}

@@ -254,12 +254,7 @@ TEST_F(PutTest, BitsThatEmptyASlab)
 	expect_shards_right(cache_);
 }
 
-} /* namespace */
-
 /* Empty slabs stay with their shard until nobody needed them for a tick, or others need memory. */
-
-namespace
-{
 
 class EmptiesTest : public ShardTest
 {

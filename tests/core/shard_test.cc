@@ -341,12 +341,7 @@ TEST_F(OtherShardTest, ANewSlabIsOfTheShardThatAskedForIt)
 	EXPECT_EQ(slab(take(1, take_anywhere, other_)[0])->shard, other_);
 }
 
-} /* namespace */
-
 /* Constructors run as objects are first needed, with no lock held. */
-
-namespace
-{
 
 std::set<void *> constructed;
 std::function<int(void *)> on_construct;

@@ -283,12 +283,7 @@ TEST_P(FastPathTest, MissForAUserThatWasSentAway)
 	EXPECT_EQ(held(), objects_from(0, 1));
 }
 
-} /* namespace */
-
 /* The lock of four bytes. */
-
-namespace
-{
 
 TEST(LockTest, OneThreadHasItAtATime)
 {

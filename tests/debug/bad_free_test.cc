@@ -151,12 +151,7 @@ TEST(BadFreeTest, BulkFreesInTurnsAreReportedBeforeTheyOverrunAStack)
 	});
 }
 
-} /* namespace */
-
 /* The use of a destroyed cache is reported as that, with the name and who destroyed the cache. */
-
-namespace
-{
 
 /* The compiler would warn of the use. */
 struct slab_cache *hidden(struct slab_cache *cache)

@@ -370,12 +370,7 @@ TEST_F(CorruptionTest, AllocationHandsOutNoDamagedObject)
 	print(rounds);
 }
 
-} /* namespace */
-
 /* The layout of debug slabs, by computation: every size, alignment and combination of debug flags. */
-
-namespace
-{
 
 TEST(LayoutTest, EveryLayoutIsAlignedAndHasRoomForItsRedZones)
 {

@@ -283,15 +283,10 @@ TEST_F(DebugTest, TracingPrintsEveryAllocationAndFree)
 	EXPECT_EQ(reports_.count(), 0u);
 }
 
-} /* namespace */
-
 /*
  * Validation of slabs without debug flags: a damaged map is reported and its objects are never
  * allocated again, and bad objects in arrays are found.
  */
-
-namespace
-{
 
 /* A slab with free objects: 16 of its objects are allocated; those returned are free. */
 std::vector<void *> make_partial(struct slab_cache *cache, std::vector<void *> &held)

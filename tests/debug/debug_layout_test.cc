@@ -344,12 +344,7 @@ TEST_F(DebugTest, ShrinkingGivesEmptyDebugSlabsBack)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-} /* namespace */
-
 /* Leaks: objects that remain when a cache with debug flags is destroyed. */
-
-namespace
-{
 
 __attribute__((noinline)) void *leak_here(struct slab_cache *cache)
 {

@@ -266,15 +266,10 @@ TEST_F(ConstructedTest, WhatIsFreedIsTheStateThatIsKept)
 		slab_free(cache_, obj);
 }
 
-} /* namespace */
-
 /*
  * Double frees that are found when objects of arrays return to their slabs: they take nothing from the
  * other objects, and they are reported with no lock held.
  */
-
-namespace
-{
 
 void validate(struct slab_cache *cache)
 {

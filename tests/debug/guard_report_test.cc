@@ -378,14 +378,9 @@ TEST_F(GuardTest, ObjectOfAnotherCache)
 	EXPECT_EQ(reports.count(), 1U);
 }
 
-} /* namespace */
-
 /*
  * The memory of sampled objects, once their slabs are free.
  */
-
-namespace
-{
 
 /* A slab without memory leaves its units to slabs that need not be cleared. */
 TEST_F(GuardTest, MemoryThatIsLockedIsNotTakenForMemoryThatWasReturned)
@@ -424,12 +419,7 @@ TEST_F(GuardTest, MemoryThatIsLockedIsNotTakenForMemoryThatWasReturned)
 	slab_free(cache, other);
 }
 
-} /* namespace */
-
 /* The interval at which a cache's objects are sampled, set while other threads use the cache. */
-
-namespace
-{
 
 /* slab_cache_sample() counts the sampled caches under flush_lock. Without it, two threads could make the
  * count wrong. */

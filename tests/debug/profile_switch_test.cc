@@ -116,15 +116,10 @@ TEST_F(ProfileTest, SwitchingUnderLoadLosesNothing)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-} /* namespace */
-
 /*
  * How often the heap profile samples allocations. The chance of each is 1 - exp(-size / period), so
  * the estimates are unbiased. Bounds are five standard deviations (expect_likely()).
  */
-
-namespace
-{
 
 constexpr std::size_t period = 4096;
 
@@ -290,12 +285,7 @@ TEST_F(ProfileTest, WhenAllSitesAreTakenFurtherOnesAreMissed)
 	__atomic_store_n(&heap_profile.count, count, __ATOMIC_RELAXED);
 }
 
-} /* namespace */
-
 /* What the sites of the heap profile know of samples that are freed: the peak, and how long they lived. */
-
-namespace
-{
 
 constexpr std::size_t first_size = 552, second_size = 584; /* that no other cache has */
 

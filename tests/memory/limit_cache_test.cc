@@ -227,12 +227,7 @@ TEST_F(LimitTest, NothingIsLostOfItOverTime)
 	free_many(cache, objects);
 }
 
-} /* namespace */
-
 /* Allocations that fail at a limit: they are counted, and the handler is called. */
-
-namespace
-{
 
 struct call {
 	struct slab_cache *cache;

@@ -212,12 +212,7 @@ TEST_F(PressureTest, NoThreadLooksInTheChildOfAReclaimFunction)
 	EXPECT_EQ(failure, "");
 }
 
-} /* namespace */
-
 /* Files of memory pressure are watched: by the test, and by control threads. */
-
-namespace
-{
 
 /* --- watching ------------------------------------------------------------------------------ */
 

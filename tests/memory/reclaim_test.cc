@@ -237,15 +237,10 @@ TEST(ReclaimTest, FreeMemoryGoesFirst)
 	EXPECT_EQ(old.calls, 0U);
 }
 
-} /* namespace */
-
 /*
  * What args.reclaim may do: the cache exists while its callback runs, no lock is held, and
  * threads that reclaim, create and destroy at once do not hinder each other.
  */
-
-namespace
-{
 
 TEST(ReclaimTest, AnAllocationInACallbackThatFailsJustFails)
 {

@@ -433,12 +433,7 @@ TEST_F(FreeSlabs, ChildrenHaveTheUnitsWhoseMemoryTheirParentReturns)
 	maker.join();
 }
 
-} /* namespace */
-
 /* Users of the page layer: large allocations that are slabs, and sizes of the slabs of caches. */
-
-namespace
-{
 
 using LargeSlabs = SegmentTest;
 

@@ -192,12 +192,7 @@ TEST_F(MetadataTest, WhereNoMemoryCanBeMappedThereIsNoBlock)
 	});
 }
 
-} /* namespace */
-
 /* Segments whose units are unmapped, and mapped again. */
-
-namespace
-{
 
 bool is_mapped(const void *address)
 {
@@ -270,12 +265,7 @@ TEST_F(MappedSegment, StaysWhileASlabIsInUse)
 	EXPECT_TRUE(is_mapped(slab->base));
 }
 
-} /* namespace */
-
 /* The address space of a cache with SLAB_APART: vacant slabs, and whom they serve. */
-
-namespace
-{
 
 constexpr unsigned shift = 16;
 constexpr std::size_t bytes = std::size_t{1} << shift;

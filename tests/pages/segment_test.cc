@@ -284,15 +284,10 @@ TEST_F(SegmentTest, LargeMappingsThatCannotBeAreRefused)
 	}
 }
 
-} /* namespace */
-
 /*
  * How segments and descriptors are laid out: every address of a slab leads to its descriptor, and
  * no object reaches the descriptors.
  */
-
-namespace
-{
 
 /* A size of slab and how many objects it has room for. */
 struct layout {

@@ -239,12 +239,7 @@ TEST_F(ArrayTest, TheTraceChangesWithEachUse)
 	EXPECT_NE(cpu_use_trace(cache_, &holds), used);
 }
 
-} /* namespace */
-
 /* How long arrays are: misses double and halve them, and a busy cache gets long ones. */
-
-namespace
-{
 
 constexpr std::uint64_t second = 1000000;
 

@@ -168,15 +168,10 @@ TEST_F(DebugTest, RcuFreesAcrossASwitchOfDebugFlags)
 	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
-} // namespace
-
 /*
  * slab_free_rcu() of what is no object of its cache, beside objects of every kind: it is
  * reported, and nothing is freed, neither at once nor after a grace period.
  */
-
-namespace
-{
 
 enum kind { PLAIN, DEBUG_FLAGS, LEGACY, GUARDED, RESERVE };
 
@@ -345,12 +340,7 @@ INSTANTIATE_TEST_SUITE_P(Beside, RcuWrongFree,
 			 testing::Values(PLAIN, DEBUG_FLAGS, LEGACY, GUARDED, RESERVE),
 			 [](const auto &info) { return std::string(kind_names[info.param]); });
 
-} /* namespace */
-
 /* libslab's declarations of a flavour have the layout of those in liburcu's headers. */
-
-namespace
-{
 
 #define EXPECT_SAME_PLACE(member)                                                                  \
 	EXPECT_EQ(offsetof(struct rcu_functions, member),                                          \

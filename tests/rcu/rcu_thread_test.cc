@@ -322,15 +322,10 @@ TEST(RcuQsbrTest, AThreadThatIsOnlineMayWait)
 	flavor.unregister_thread();
 }
 
-} /* namespace */
-
 /*
  * Type-safe caches, with each of liburcu's flavours: objects are reused at once, and
  * slabs stay what they are until readers are gone.
  */
-
-namespace
-{
 
 struct typed {
 	std::uint64_t magic;
