@@ -263,23 +263,16 @@ TEST(BulkTest, RandomOrderIsFreed)
 	EXPECT_EQ(reports.text(), "");
 }
 
-TEST(BulkTest, ObjectsOfSingleAllocationsAreFreed)
+TEST(BulkTest, ObjectsAreFreedOtherwiseThanTheyWereAllocated)
 {
 	test_cache cache(object_size);
-	std::vector<void *> objs = alloc_many(cache, 1000);
+	std::vector<void *> single = alloc_many(cache, 1000),
+			    together = bulk(cache, SLAB_ALLOC_FULL, 1000);
 
-	shuffle(objs);
-	free_bulk(cache, objs);
-	EXPECT_EQ(stats_of(cache).objects, 0u);
-}
-
-TEST(BulkTest, ObjectsOfABulkAreFreedOneByOne)
-{
-	test_cache cache(object_size);
-	std::vector<void *> objs = bulk(cache, SLAB_ALLOC_FULL, 1000);
-
-	shuffle(objs);
-	free_many(cache, objs);
+	shuffle(single);
+	free_bulk(cache, single);
+	shuffle(together);
+	free_many(cache, together);
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 

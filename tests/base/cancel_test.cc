@@ -99,10 +99,7 @@ protected:
 TEST_F(CancelTest, Constructors)
 {
 	allocate_cancelled(0);
-}
-
-TEST_F(CancelTest, ConstructorsWithDebugFlags)
-{
+	reached = 0;
 	allocate_cancelled(SLAB_RED_ZONE);
 }
 
@@ -130,37 +127,29 @@ TEST_F(CancelTest, CreationWithAReserve)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST_F(CancelTest, DestructorsInShrink)
+TEST_F(CancelTest, Destructors)
 {
-	reaching callbacks;
-	test_cache cache(object_size, 0, &callbacks.args);
+	for (const std::string where : {"shrink", "trim", "destroy"}) {
+		reaching callbacks;
+		struct slab_cache *cache =
+			slab_cache_create("ends", object_size, &callbacks.args, 0);
 
-	free_many(cache, alloc_many(cache, 2000));
-	callbacks.reaches = true;
-	expect_not_cancelled_within([&] { EXPECT_GT(slab_cache_shrink(cache), 0); });
-	EXPECT_GT(reached, 0u);
-}
-
-TEST_F(CancelTest, DestructorsInDestroy)
-{
-	reaching callbacks;
-	struct slab_cache *cache = slab_cache_create("ends", object_size, &callbacks.args, 0);
-
-	free_many(cache, alloc_many(cache, 2000));
-	callbacks.reaches = true;
-	expect_not_cancelled_within([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); });
-	EXPECT_GT(reached, 0u);
-}
-
-TEST_F(CancelTest, DestructorsInTrim)
-{
-	reaching callbacks;
-	test_cache cache(object_size, 0, &callbacks.args);
-
-	free_many(cache, alloc_many(cache, 2000));
-	callbacks.reaches = true;
-	expect_not_cancelled_within([&] { slab_trim(); });
-	EXPECT_GT(reached, 0u);
+		reached = 0;
+		free_many(cache, alloc_many(cache, 2000));
+		callbacks.reaches = true;
+		expect_not_cancelled_within([&] {
+			if (where == "shrink")
+				slab_cache_shrink(cache);
+			else if (where == "trim")
+				slab_trim();
+			else
+				slab_cache_destroy(cache);
+		});
+		EXPECT_GT(reached, 0u) << where;
+		if (where != "destroy") {
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		}
+	}
 }
 
 TEST_F(CancelTest, DestructorsInAFree)

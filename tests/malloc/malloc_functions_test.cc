@@ -88,24 +88,14 @@ TEST(MallocFamily, AllBytesAreUsable)
 		}
 }
 
-TEST(MallocFamily, SizesBeyondPtrdiffMaxFail)
-{
-	for (const auto &[name, allocate] : allocators)
-		for (const std::size_t size :
-		     {beyond, beyond + 4096, SIZE_MAX, SIZE_MAX - 15, SIZE_MAX - 4095,
-		      SIZE_MAX - (std::size_t(2) << 20)}) {
-			errno = 0;
-			EXPECT_EQ(allocate(hidden(size)), nullptr) << name << " " << size;
-			EXPECT_EQ(errno, ENOMEM) << name << " " << size;
-		}
-}
-
-/* More than the address space of a process. */
+/* More than PTRDIFF_MAX, or than the address space of a process. */
 TEST(MallocFamily, SizesThatNoMachineHasFail)
 {
 	for (const auto &[name, allocate] : allocators)
 		for (const std::size_t size :
-		     {std::size_t(1) << 48, std::size_t(PTRDIFF_MAX), beyond - 4096}) {
+		     {beyond, beyond + 4096, SIZE_MAX, SIZE_MAX - 15, SIZE_MAX - 4095,
+		      SIZE_MAX - (std::size_t(2) << 20), std::size_t(1) << 48,
+		      std::size_t(PTRDIFF_MAX), beyond - 4096}) {
 			errno = 0;
 			EXPECT_EQ(allocate(hidden(size)), nullptr) << name << " " << size;
 			EXPECT_EQ(errno, ENOMEM) << name << " " << size;

@@ -88,32 +88,20 @@ void use_everything()
 /* At every place; ThreadSanitizer finds little in one thread, and takes long. */
 constexpr unsigned step = under_tsan ? 7 : 1;
 
+/* For one allocation, and for all further ones. */
 TEST_F(LimitTest, NothingIsLostWhereverMemoryRunsOut)
 {
 	use_everything();
 	slab_trim();
 	const std::size_t before = used_bytes();
 
-	for (unsigned k = 1; k <= 40; k += step) {
-		failing fail("times=1,interval=" + std::to_string(k));
+	for (const std::string how : {"times=1,", ""})
+		for (unsigned k = 1; k <= (how.empty() ? 30 : 40); k += step) {
+			failing fail(how + "interval=" + std::to_string(k));
 
-		use_everything();
-		EXPECT_EQ(used_bytes(), before) << k;
-	}
-}
-
-TEST_F(LimitTest, NothingIsLostWhenItRunsOutForGood)
-{
-	use_everything();
-	slab_trim();
-	const std::size_t before = used_bytes();
-
-	for (unsigned k = 1; k <= 30; k += step) {
-		failing fail("interval=" + std::to_string(k));
-
-		use_everything();
-		EXPECT_EQ(used_bytes(), before) << k;
-	}
+			use_everything();
+			EXPECT_EQ(used_bytes(), before) << how << k;
+		}
 }
 
 /* --- what cannot succeed ------------------------------------------------------------- */

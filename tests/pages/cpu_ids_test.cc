@@ -140,53 +140,31 @@ TEST(CpuIds, ACpuBeyondWhatSysSaysHasItsSlotAndIsWalked)
 	}));
 }
 
-/* What a thread left on such a CPU comes back with the rest. */
+/* What a thread left on such a CPU comes back with the rest, also what waits for a grace period there. */
 TEST(CpuIds, ObjectsFreedOnACpuBeyondWhatSysSaysAreNotLost)
 {
 	if (allowed_cpus().size() < 2)
 		GTEST_SKIP() << "one CPU";
-	EXPECT_PASSED(run_in_child([]() -> int {
-		std::vector<void *> objects(1000);
+	for (auto free_it : {slab_free, slab_free_rcu})
+		EXPECT_PASSED(run_in_child([free_it]() -> int {
+			struct slab_cache_args args = {};
+			std::vector<void *> objects(1000);
 
-		cpu_set_possible(static_cast<unsigned>(allowed_cpus().back()));
-		pin(0);
+			cpu_set_possible(static_cast<unsigned>(allowed_cpus().back()));
+			pin(0);
+			args.rcu = &urcu_bp_flavor;
 
-		struct slab_cache *cache = slab_cache_create("entry", 64, nullptr, 0);
+			struct slab_cache *cache = slab_cache_create("entry", 64, &args, 0);
 
-		for (void *&object : objects)
-			object = slab_alloc(cache);
-		std::thread([&] {
-			pin(allowed_cpus().size() - 1);
-			for (void *object : objects)
-				slab_free(cache, object);
-		}).join();
-		return slab_cache_destroy(cache) == 0 ? 0 : 1;
-	}));
-}
-
-TEST(CpuIds, ObjectsThatWaitOnACpuBeyondWhatSysSaysAreFound)
-{
-	if (allowed_cpus().size() < 2)
-		GTEST_SKIP() << "one CPU";
-	EXPECT_PASSED(run_in_child([]() -> int {
-		struct slab_cache_args args = {};
-		std::vector<void *> objects(100);
-
-		cpu_set_possible(static_cast<unsigned>(allowed_cpus().back()));
-		pin(0);
-		args.rcu = &urcu_bp_flavor;
-
-		struct slab_cache *cache = slab_cache_create("entry", 64, &args, 0);
-
-		for (void *&object : objects)
-			object = slab_alloc(cache);
-		std::thread([&] {
-			pin(allowed_cpus().size() - 1);
-			for (void *object : objects)
-				slab_free_rcu(cache, object);
-		}).join();
-		return slab_cache_destroy(cache) == 0 ? 0 : 1;
-	}));
+			for (void *&object : objects)
+				object = slab_alloc(cache);
+			std::thread([&] {
+				pin(allowed_cpus().size() - 1);
+				for (void *object : objects)
+					free_it(cache, object);
+			}).join();
+			return slab_cache_destroy(cache) == 0 ? 0 : 1;
+		}));
 }
 
 } // namespace

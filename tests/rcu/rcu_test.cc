@@ -14,15 +14,20 @@ INSTANTIATE_TEST_SUITE_P(Flavours, RcuTest, testing::ValuesIn(flavours),
 
 /* --- slab_free_rcu() -------------------------------------------------------------- */
 
-TEST_P(RcuTest, ObjectIsFreeAfterTheBarrier)
+/* Meanwhile a CPU holds them. */
+TEST_P(RcuTest, ObjectsAreFreeAfterTheBarrier)
 {
 	struct slab_cache *cache = create();
+	reader other(rcu);
 
-	slab_free_rcu(cache, slab_alloc(cache));
+	for (int i = 0; i < 3; i++)
+		slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(stats(cache).rcu_pending, 3u);
+	other.leave();
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(stats(cache).objects, 0u);
 	EXPECT_EQ(stats(cache).rcu_pending, 0u);
-	EXPECT_EQ(stats(cache).rcu_freed, 1u);
+	EXPECT_EQ(stats(cache).rcu_freed, 3u);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
@@ -39,7 +44,7 @@ TEST_P(RcuTest, NoCallbackIsQueuedWhenNothingWaits)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST_P(RcuTest, ObjectIsNotHandedOutWhileAReaderMayLook)
+TEST_P(RcuTest, ObjectIsNotHandedOutWhileAReaderMayLookAndLaterItIs)
 {
 	on_one_cpu here_only;
 	struct slab_cache *cache = create();
@@ -48,26 +53,14 @@ TEST_P(RcuTest, ObjectIsNotHandedOutWhileAReaderMayLook)
 
 	slab_free_rcu(cache, object);
 
-	const std::set<void *> objects = drain_slabs(cache);
+	std::set<void *> objects = drain_slabs(cache);
 
 	EXPECT_EQ(objects.count(object), 0u);
 	EXPECT_EQ(stats(cache).objects, objects.size() + 1);
 	other.leave();
 	free_all(cache, objects);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-}
-
-TEST_P(RcuTest, ObjectIsHandedOutAgainLater)
-{
-	on_one_cpu here_only;
-	struct slab_cache *cache = create();
-	void *object = slab_alloc(cache);
-
-	slab_free_rcu(cache, object);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
-
-	const std::set<void *> objects = drain_slabs(cache);
-
+	objects = drain_slabs(cache);
 	EXPECT_EQ(objects.count(object), 1u);
 	free_all(cache, objects);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -106,40 +99,26 @@ void wait_until_unused(struct slab_cache *cache)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+/* Also of more slabs than are linked at the same time, in a CPU's array. */
 TEST_P(RcuTest, ManyObjectsInAnyOrderAreAllFreed)
 {
-	struct slab_cache *cache = create();
-	std::vector<void *> objects(20000);
-
-	for (void *&object : objects)
-		object = slab_alloc(cache);
-	for (std::size_t i = 0; i < objects.size(); i++)
-		slab_free_rcu(cache, objects[i * 7919 % objects.size()]);
-	EXPECT_EQ(slab_rcu_barrier(cache), 0);
-	wait_until_unused(cache);
-	EXPECT_EQ(stats(cache).rcu_freed, objects.size());
-	EXPECT_EQ(slab_cache_validate(cache), 0);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-}
-
-/* More slabs than are linked at the same time, in a CPU's array. */
-TEST_P(RcuTest, ObjectsOfManySlabsAreAllFreed)
-{
 	args.rcu = rcu;
+	for (const auto &[size, count] :
+	     {std::pair<std::size_t, std::size_t>{64, 20000}, {4096, 6000}}) {
+		struct slab_cache *cache = slab_cache_create("many", size, &args, 0);
+		std::vector<void *> objects(count);
 
-	struct slab_cache *cache = slab_cache_create("large", 4096, &args, 0);
-	std::vector<void *> objects(6000);
-
-	ASSERT_NE(cache, nullptr);
-	for (void *&object : objects)
-		object = slab_alloc(cache);
-	for (std::size_t i = 0; i < objects.size(); i++)
-		slab_free_rcu(cache, objects[i * 2017 % objects.size()]);
-	EXPECT_EQ(slab_rcu_barrier(cache), 0);
-	wait_until_unused(cache);
-	EXPECT_EQ(stats(cache).rcu_freed, objects.size());
-	EXPECT_EQ(slab_cache_validate(cache), 0);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
+		ASSERT_NE(cache, nullptr);
+		for (void *&object : objects)
+			object = slab_alloc(cache);
+		for (std::size_t i = 0; i < objects.size(); i++)
+			slab_free_rcu(cache, objects[i * 7919 % objects.size()]);
+		EXPECT_EQ(slab_rcu_barrier(cache), 0);
+		wait_until_unused(cache);
+		EXPECT_EQ(stats(cache).rcu_freed, objects.size());
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
 }
 
 TEST_P(RcuTest, NullIsAllowed)
@@ -350,20 +329,6 @@ TEST(Rcu, TypeSafetyNeedsAFlavour)
 }
 
 /* --- objects in the arrays of CPUs ----------------------------------------------------------- */
-
-TEST_P(RcuTest, StatisticsCountObjectsThatACpuHolds)
-{
-	struct slab_cache *cache = create();
-	reader other(rcu);
-
-	for (int i = 0; i < 3; i++)
-		slab_free_rcu(cache, slab_alloc(cache));
-	EXPECT_EQ(stats(cache).rcu_pending, 3u);
-	other.leave();
-	EXPECT_EQ(slab_rcu_barrier(cache), 0);
-	EXPECT_EQ(stats(cache).rcu_pending, 0u);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-}
 
 /* A reader keeps the callback, which would empty the array, too. */
 TEST_P(RcuTest, AFullArrayIsPassedOnAsAWhole)
