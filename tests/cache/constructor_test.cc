@@ -62,13 +62,17 @@ protected:
 TEST_F(ConstructorTest, ObjectsComeConstructed)
 {
 	test_cache cache(object_size, 0, &args);
-	std::vector<void *> objs = alloc_many(cache, several_slabs);
+	std::vector<void *> objs = alloc_many(cache, several_slabs), bulk(several_slabs);
 
+	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, bulk.size(), bulk.data()), bulk.size());
+	objs.insert(objs.end(), bulk.begin(), bulk.end());
+	objs.push_back(slab_alloc_node(cache, 0));
 	for (void *obj : objs) {
+		ASSERT_NE(obj, nullptr);
 		EXPECT_EQ(seen.constructed[obj], 1);
 		EXPECT_TRUE(intact(obj, object_size, constructed_state));
 	}
-	free_many(cache, objs);
+	slab_free_bulk(cache, objs.size(), objs.data());
 }
 
 TEST_F(ConstructorTest, ObjectsAreConstructedOnceForManyUses)
@@ -103,29 +107,6 @@ TEST_F(ConstructorTest, StateIsKeptAcrossShrinkAndValidate)
 		slab_free(cache, objs[0]);
 	}
 	EXPECT_EQ(seen.spoilt, 0u);
-}
-
-TEST_F(ConstructorTest, BulkObjectsComeConstructed)
-{
-	test_cache cache(object_size, 0, &args);
-	std::vector<void *> objs(several_slabs);
-
-	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, objs.size(), objs.data()), objs.size());
-	for (void *obj : objs) {
-		EXPECT_EQ(seen.constructed[obj], 1);
-		EXPECT_TRUE(intact(obj, object_size, constructed_state));
-	}
-	slab_free_bulk(cache, objs.size(), objs.data());
-}
-
-TEST_F(ConstructorTest, NodeObjectsComeConstructed)
-{
-	test_cache cache(object_size, 0, &args);
-	void *obj = slab_alloc_node(cache, 0);
-
-	ASSERT_NE(obj, nullptr);
-	EXPECT_TRUE(intact(obj, object_size, constructed_state));
-	slab_free(cache, obj);
 }
 
 TEST_F(ConstructorTest, DestroyDestructsWhatWasConstructed)

@@ -276,26 +276,20 @@ TEST_F(FaultTest, ABusErrorIsPassedOn)
 
 /* --- no handler --------------------------------------------------------------------- */
 
+/* It cannot be ignored. */
 TEST_F(FaultTest, WithoutAHandlerTheProcessDies)
 {
-	EXPECT_KILLED(SIGSEGV, IN_CHILD(signal(SIGSEGV, SIG_DFL), {
-			      read_byte(page->get());
-			      return FINE;
-		      }));
+	for (auto action : {SIG_DFL, SIG_IGN})
+		EXPECT_KILLED(SIGSEGV, IN_CHILD(signal(SIGSEGV, action), {
+				      read_byte(page->get());
+				      return FINE;
+			      }));
 }
 
 TEST_F(FaultTest, ABusErrorKills)
 {
 	EXPECT_KILLED(SIGBUS, IN_CHILD(signal(SIGBUS, SIG_DFL), {
 			      read_byte(behind_mapped_file());
-			      return FINE;
-		      }));
-}
-
-TEST_F(FaultTest, AFaultCannotBeIgnored)
-{
-	EXPECT_KILLED(SIGSEGV, IN_CHILD(signal(SIGSEGV, SIG_IGN), {
-			      read_byte(page->get());
 			      return FINE;
 		      }));
 }

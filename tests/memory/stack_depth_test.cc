@@ -99,24 +99,14 @@ TEST_F(StackDepthTest, AllocationsAndFreesThatTakeAndGiveSlabs)
 
 TEST_F(StackDepthTest, WhenADecayPassIsDue)
 {
-	expect_within(basic_limit, [] {
-		blocks made = allocate(count);
+	for (std::size_t bytes : {size, std::size_t{8}})
+		expect_within(basic_limit, [bytes] {
+			blocks made = allocate(bytes == size ? count : 10 * count, bytes);
 
-		free_most(&made);
-		work_until_passes_ran();
-		free_all(made);
-	});
-}
-
-TEST_F(StackDepthTest, ObjectsOf8Bytes)
-{
-	expect_within(basic_limit, [] {
-		blocks made = allocate(10 * count, 8);
-
-		free_most(&made);
-		work_until_passes_ran();
-		free_all(made);
-	});
+			free_most(&made);
+			work_until_passes_ran();
+			free_all(made);
+		});
 }
 
 TEST_F(StackDepthTest, FreesOfOtherThreadsObjects)
