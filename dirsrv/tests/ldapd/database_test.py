@@ -7,25 +7,15 @@ usage: database_test.py LDAPD [TEST...]
 import contextlib
 import ctypes
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 
 import ldap
 
-from server import LDIF, ROOT, SUFFIX, Server, client, outcome, person, run_tests, tests_of
+from server import LDIF, ROOT, SUFFIX, Server, client, outcome, person, refused, run_tests, tests_of
 
 PEOPLE = "ou=people," + SUFFIX
-
-
-def refused(program, *options):
-    """The last line of a start that fails."""
-    done = subprocess.run([program, "--listen", "ldap://127.0.0.1:0", *options], capture_output=True, text=True,
-                          check=False,
-                          timeout=60)
-    assert done.returncode == 1, done
-    return done.stderr.splitlines()[-1]
 
 
 def add(connection, name, base=SUFFIX):

@@ -21,6 +21,8 @@ from server import (NOTICE, PASSWORD, ROOT, SUFFIX, Server, answers, client, con
 FORMS = ["inline", "handoff", "accept-thread", "multi"]
 PROCESSES = 6
 ROUNDS = 99999999  # of SHA-512: more than a minute
+# More than sockets take.
+MUCH = server.LDIF + "".join(person(i, 4000) for i in range(2000))
 
 
 # --- clients that misbehave ---------------------------------------------------------------------
@@ -103,9 +105,8 @@ def a_client_that_stops_sending_gets_its_answers(program, form):
 
 
 def a_client_that_does_not_read_delays_nobody(program, form):
-    people = server.LDIF + "".join(person(i, 4000) for i in range(2000))
     with Server(program, "--listener", form, "--threads", "2", "--maxOutputBytes", "65536",
-                ldif=people) as running:
+                ldif=MUCH) as running:
         watcher = client(running)
         stalled = []
         for _ in range(8):
@@ -149,9 +150,8 @@ def operations_that_take_long_delay_nobody(program, form):
 
 
 def a_client_that_does_not_read_is_disconnected(program, form):
-    people = server.LDIF + "".join(person(i, 4000) for i in range(2000))
     with Server(program, "--listener", form, "--maxOutputBytes", "65536", "--writeSeconds", "1",
-                ldif=people) as running:
+                ldif=MUCH) as running:
         watcher = client(running)
         stream = connect(running)
         stream.sendall(search(1, SUFFIX, 2))
@@ -218,9 +218,8 @@ def without_descriptors_clients_are_refused(program, form):
 
 
 def more_operations_than_allowed_are_busy(program, form):
-    people = server.LDIF + "".join(person(i, 4000) for i in range(2000))
     with Server(program, "--listener", form, "--maxConnectionOperations", "1",
-                "--maxOutputBytes", "65536", ldif=people) as running:
+                "--maxOutputBytes", "65536", ldif=MUCH) as running:
         watcher = client(running)
         stream = connect(running)
         stream.sendall(search(1, SUFFIX, 2))
@@ -254,8 +253,7 @@ def a_size_limit_gives_that_many_entries(program, form):
 # --- abandon, stop --------------------------------------------------------------------------------
 
 def a_search_can_be_abandoned(program, form):
-    people = server.LDIF + "".join(person(i, 4000) for i in range(2000))
-    with Server(program, "--listener", form, "--maxOutputBytes", "65536", ldif=people) as running:
+    with Server(program, "--listener", form, "--maxOutputBytes", "65536", ldif=MUCH) as running:
         watcher = client(running)
         stream = connect(running)
         stream.sendall(search(1, SUFFIX, 2))

@@ -69,6 +69,13 @@ def outcome(call, *arguments):
     return "SUCCESS", "", ""
 
 
+def refused(program, *options, status=1):
+    """The last line of a start that fails."""
+    done = subprocess.run([program, *options], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == status, done
+    return done.stderr.splitlines()[-1]
+
+
 def tests_of(module):
     """The functions whose only parameter is the program."""
     return [function for function in module.values()
@@ -184,13 +191,13 @@ def read_messages(stream, count):
     return messages
 
 
-def client(running, dn=None):
-    """A client of python-ldap, bound as root or anonymous."""
+def client(running, dn=None, password=PASSWORD):
+    """A client of python-ldap, bound with this name or anonymous."""
     connection = ldap.initialize(running.uri)
     connection.set_option(ldap.OPT_NETWORK_TIMEOUT, 60)
     connection.set_option(ldap.OPT_TIMEOUT, 60)
     if dn:
-        connection.simple_bind_s(dn, PASSWORD)
+        connection.simple_bind_s(dn, password)
     return connection
 
 
