@@ -76,9 +76,10 @@ TEST_F(StartTest, ALargeProcessHasOne)
 /* The size decides, also where there is no free memory to look for. */
 TEST_F(StartTest, ALargeProcessHasOneWithoutDecay)
 {
-	setenv("SLAB_DECAY_MS", "never", 1);
-	expect_in_child([this] { return !allocate(2 * start_bytes) ? 1 : !is_served() ? 2 : 0; });
-	unsetenv("SLAB_DECAY_MS");
+	expect_in_child([this] {
+		setenv("SLAB_DECAY_MS", "never", 1);
+		return !allocate(2 * start_bytes) ? 1 : !is_served() ? 2 : 0;
+	});
 }
 
 /* Large allocations take no slow path of a cache: the next one does. */
@@ -104,9 +105,10 @@ TEST_F(StartTest, ACacheStartsItAtOnce)
 
 TEST_F(StartTest, OnStartsItAtOnce)
 {
-	setenv("SLAB_CONTROL", "on", 1);
-	expect_in_child([this] { return !slab_malloc(100) ? 1 : !is_served() ? 2 : 0; });
-	unsetenv("SLAB_CONTROL");
+	expect_in_child([this] {
+		setenv("SLAB_CONTROL", "on", 1);
+		return !slab_malloc(100) ? 1 : !is_served() ? 2 : 0;
+	});
 }
 
 /* A child process of the program may have a copy of the descriptor. */
@@ -171,8 +173,8 @@ TEST_F(StartTest, AChildOfVforkLeavesItToItsParent)
 
 TEST_F(StartTest, ASignalStartsIt)
 {
-	setenv("SLAB_CONTROL", ("signal:" + std::to_string(SIGUSR2)).c_str(), 1);
 	expect_in_child([this] {
+		setenv("SLAB_CONTROL", ("signal:" + std::to_string(SIGUSR2)).c_str(), 1);
 		if (!allocate(2 * start_bytes) || !has_nothing())
 			return 1;
 		if (!slab_cache_create("start", 100, nullptr, 0) || !has_nothing())
@@ -181,30 +183,27 @@ TEST_F(StartTest, ASignalStartsIt)
 			return 3;
 		return !allocate(start_bytes) ? 4 : !is_served() ? 5 : 0;
 	});
-	unsetenv("SLAB_CONTROL");
 }
 
 /* The signal decides, also for a process that is small and has no free memory to look for. */
 TEST_F(StartTest, ASignalStartsItInASmallProcessWithoutDecay)
 {
-	setenv("SLAB_CONTROL", "signal:12", 1);
-	setenv("SLAB_DECAY_MS", "never", 1);
 	expect_in_child([this] {
+		setenv("SLAB_CONTROL", "signal:12", 1);
+		setenv("SLAB_DECAY_MS", "never", 1);
 		if (!slab_malloc(100) || raise(12) != 0 || !has_nothing())
 			return 1;
 		return !slab_malloc(200) ? 2 : !is_served() ? 3 : 0;
 	});
-	unsetenv("SLAB_DECAY_MS");
-	unsetenv("SLAB_CONTROL");
 }
 
 TEST_F(StartTest, AFailureAfterTheSignalIsReported)
 {
-	setenv("SLAB_CONTROL", "signal:12", 1);
 	expect_in_child([] {
 		char text[100] = {};
 		int fds[2];
 
+		setenv("SLAB_CONTROL", "signal:12", 1);
 		/* No directory can be created there. */
 		unsetenv("SLAB_RUNTIME_DIR");
 		setenv("XDG_RUNTIME_DIR", "/proc/self", 1);
@@ -218,7 +217,6 @@ TEST_F(StartTest, AFailureAfterTheSignalIsReported)
 			       ? 4
 			       : 0;
 	});
-	unsetenv("SLAB_CONTROL");
 }
 
 /* Where no variable says where: the child's first step makes it the user's. */
@@ -255,22 +253,22 @@ TEST_F(StartTest, TheSocketOfAnotherUserIsInADirectoryInTmp)
 /* A thread of the program may have a stack that is too small for a handler. */
 TEST_F(StartTest, TheHandlerOfTheSignalRunsOnTheAlternateStack)
 {
-	setenv("SLAB_CONTROL", "signal:12", 1);
 	expect_in_child([] {
 		struct sigaction action = {};
 
+		setenv("SLAB_CONTROL", "signal:12", 1);
 		if (!slab_malloc(100) || sigaction(12, nullptr, &action) != 0)
 			return 1;
 		return !(action.sa_flags & SA_ONSTACK) ? 2 : 0;
 	});
-	unsetenv("SLAB_CONTROL");
 }
 
 TEST_F(StartTest, OffStaysOff)
 {
-	setenv("SLAB_CONTROL", "off", 1);
-	expect_in_child([this] { return !allocate(4 * start_bytes) ? 1 : !has_nothing() ? 2 : 0; });
-	unsetenv("SLAB_CONTROL");
+	expect_in_child([this] {
+		setenv("SLAB_CONTROL", "off", 1);
+		return !allocate(4 * start_bytes) ? 1 : !has_nothing() ? 2 : 0;
+	});
 }
 
 TEST_F(StartTest, ASmallProcessMayServeItInItsLoop)

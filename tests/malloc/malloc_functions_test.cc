@@ -243,30 +243,24 @@ TEST(MallocFamily, AlignedAllocRefusesOtherAlignments)
 	}
 }
 
-TEST(MallocFamily, PosixMemalignRefusesAlignmentsThatPosixExcludes)
-{
-	for (const std::size_t align : {0, 1, 2, 4, 3, 12, 24, 100, 4097}) {
-		const errno_watch watch;
-		int there;
-		void *ptr = &there;
-
-		EXPECT_EQ(posix_memalign(&ptr, hidden(align), 64), EINVAL) << align;
-		EXPECT_EQ(ptr, &there) << align;
-		EXPECT_TRUE(watch.is_untouched());
-	}
-}
-
+/* Alignments that POSIX excludes, and sizes. */
 TEST(MallocFamily, PosixMemalignThatFailsTouchesNeitherPointerNorErrno)
 {
-	for (const std::size_t size : {beyond, SIZE_MAX, std::size_t(1) << 48}) {
+	const auto fails = [](std::size_t align, std::size_t size, int error) {
 		const errno_watch watch;
 		int there;
 		void *ptr = &there;
 
-		EXPECT_EQ(posix_memalign(&ptr, 64, hidden(size)), ENOMEM);
+		EXPECT_EQ(posix_memalign(&ptr, hidden(align), hidden(size)), error)
+			<< align << " " << size;
 		EXPECT_EQ(ptr, &there);
 		EXPECT_TRUE(watch.is_untouched());
-	}
+	};
+
+	for (const std::size_t align : {0, 1, 2, 4, 3, 12, 24, 100, 4097})
+		fails(align, 64, EINVAL);
+	for (const std::size_t size : {beyond, SIZE_MAX, std::size_t(1) << 48})
+		fails(64, size, ENOMEM);
 }
 
 TEST(MallocFamily, MemalignTakesTheNextPowerOfTwo)

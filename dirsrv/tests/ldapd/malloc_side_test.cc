@@ -72,29 +72,21 @@ TEST_F(MallocSide, AllocationFailsWithItsConstructor)
 	EXPECT_EQ(destructed_, 0);
 }
 
+/* But not that of the cache that is freed at once. */
 TEST_F(MallocSide, ReaderKeepsTheObjectOfATypesafeCache)
 {
-	slab_cache *cache = make("typesafe", SLAB_TYPESAFE_BY_RCU);
-	void *object = slab_alloc(cache);
+	for (const char *name : {"typesafe", malloc_side_freed_at_once}) {
+		slab_cache *cache = make(name, SLAB_TYPESAFE_BY_RCU);
+		void *object = slab_alloc(cache);
 
-	urcu_memb_read_lock();
-	slab_free(cache, object);
-	EXPECT_EQ(destructed_, 0);
-	urcu_memb_read_unlock();
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-	EXPECT_EQ(destructed_, 1);
-}
-
-TEST_F(MallocSide, NamedCacheFreesAtOnce)
-{
-	slab_cache *cache = make(malloc_side_freed_at_once, SLAB_TYPESAFE_BY_RCU);
-	void *object = slab_alloc(cache);
-
-	urcu_memb_read_lock();
-	slab_free(cache, object);
-	EXPECT_EQ(destructed_, 1);
-	urcu_memb_read_unlock();
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
+		destructed_ = 0;
+		urcu_memb_read_lock();
+		slab_free(cache, object);
+		EXPECT_EQ(destructed_, name == malloc_side_freed_at_once);
+		urcu_memb_read_unlock();
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+		EXPECT_EQ(destructed_, 1);
+	}
 }
 
 TEST_F(MallocSide, ObjectsOfAZeroedCacheAreZeroAgain)
