@@ -10,8 +10,7 @@ from runner import Goal, Process
 QUESTION = "libslab in malloc's place: classic loads, large blocks, small programs"
 SECONDS = (10, 1800)
 OPTIONS = {"idle": (2, 15, "seconds of idle time after which memory is read again")}
-METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "", "calls": "",
-           "user": "ms", "system": "ms", "lost": "MiB"}
+METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "", "user": "ms", "system": "ms", "lost": "MiB"}
 HEADS = {"time": ("time",), "memory": ("peak", "resident", "idle")}
 CASES = {
     "larson": "a server whose blocks outlive their threads",
@@ -43,10 +42,9 @@ SHORT = {"cases": "larson|threads|remote|directory|grow.strings|program",
 IDLE_CASES = ("larson", "threads.8", "stress", "remote", "directory.ns-slapd", "directory.slapd", "classes")
 # What is judged by counts, or takes no time, is always done whole.
 WHOLE = ("large.", "grow.", "classes", "limit", "program.bash")
-COUNTED = (*WHOLE, "migrate.")
 QUICK_PERCENT = 10
 # Below these, a ratio says nothing: differences of a few pages or of a timer.
-NEGLIGIBLE = {"user": 5e-3, "system": 5e-3, "faults": 32, "calls": 8, "peak": 1 << 18, "resident": 1 << 18,
+NEGLIGIBLE = {"user": 5e-3, "system": 5e-3, "faults": 32, "peak": 1 << 18, "resident": 1 << 18,
               "idle": 1 << 18}
 MEMORY = ("larson", "threads.1", "threads.8", "stress", "remote", "migrate.pinned", "migrate.moving",
           "directory.ns-slapd", "directory.slapd", "program.python", "program.perl")
@@ -80,22 +78,9 @@ def measure(contestant, cases, run):
             metric, value = line.split()
             yield case, 0, metric, float(value)
         ended = time.monotonic()
-        if run.turn == 0 and case.startswith(COUNTED):
-            yield from calls(contestant, case, percent)
         if case in IDLE_CASES and run.options["idle"]:
             yield runner.IDLE
             time.sleep(max(ended + run.options["idle"] - time.monotonic(), 0))
             yield case, 0, "idle", bench.resident(process.pid)
     finally:
         process.end()
-
-
-def calls(contestant, case, percent):
-    """The number of system calls, of a further process."""
-    counter = Process(contestant, [contestant.program, case, percent], LD_PRELOAD="",
-                      program=os.path.join(os.path.dirname(contestant.program), "malloc-calls"),
-                      BENCH_PRELOAD=contestant.library)
-    try:
-        yield case, 0, "calls", float(counter.line().removeprefix("calls "))
-    finally:
-        counter.end()

@@ -6,13 +6,11 @@
  * the runner reads meanwhile what is resident. PERCENT: of the work, 100 by default.
  *
  * Peak memory is VmHWM since the start of the case, less the pages of files and of shared
- * mappings. Two calls of a number that the kernel does not know enclose the measured part;
- * malloc-calls counts the system calls between them.
+ * mappings.
  */
 #include <dlfcn.h>
 
 #include "bench.h"
-#include "mark.h"
 
 #define EXIT_USAGE 2
 
@@ -101,9 +99,7 @@ static void measure(const struct bench_case *c)
 	bench_say("start %ld", resident() * 1024);
 	forget_peak();
 	take(&before);
-	bench_mark();
 	c->run();
-	bench_mark();
 	take(&after);
 	if (c->outside)
 		return;

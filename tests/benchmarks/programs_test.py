@@ -77,7 +77,7 @@ class Programs(unittest.TestCase):
                           "^(larson|threads.8|remote|stress|directory|grow.strings|large.touch|program.bash)")
         both = ("slab", "glibc")
         self.positive(rows, both, [(case, "0", "time") for case in ("larson", "remote", "stress", "program.bash")])
-        self.positive(rows, both, [("larson", "0", "idle"), ("larson", "0", "peak"), ("grow.strings", "0", "calls")])
+        self.positive(rows, both, [("larson", "0", "idle"), ("larson", "0", "peak"), ("grow.strings", "0", "faults")])
 
     def test_memory(self):
         rows = self.bench("memory", "--seconds", "2", "--contestants", "slab,slab-movable,glibc", "--cases",
