@@ -10,7 +10,8 @@ from runner import Goal, Process
 QUESTION = "libslab in malloc's place: classic loads, large blocks, small programs"
 SECONDS = (10, 1800)
 OPTIONS = {"idle": (2, 15, "seconds of idle time after which memory is read again")}
-METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "", "user": "ms", "system": "ms", "lost": "MiB"}
+METRICS = {"time": "ms", "peak": "MiB", "resident": "MiB", "idle": "MiB", "faults": "",
+           "user": "ms", "system": "ms", "lost": "MiB"}
 HEADS = {"time": ("time",), "memory": ("peak", "resident", "idle")}
 CASES = {
     "larson": "a server whose blocks outlive their threads",
