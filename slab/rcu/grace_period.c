@@ -214,8 +214,7 @@ static bool synchronize(struct cache_rcu *rcu)
  * driver. */
 static bool grace_period(struct cache_rcu *rcu)
 {
-	if (!GUARD_AGAINST(rcu_flip_waits, something_waits(rcu, ~rcu->phase & 1)) &&
-	    !flip_phase(rcu))
+	if (!something_waits(rcu, ~rcu->phase & 1) && !flip_phase(rcu))
 		return false;
 	synchronize(rcu);
 	return true;
@@ -243,8 +242,6 @@ void rcu_call(struct cache_rcu *rcu)
 	const struct rcu_flavor_struct *entered = rcu_enter_flavor(rcu->flavor);
 	int cancel = cancel_disable();
 
-	__atomic_store_n(&rcu->armed_phase, __atomic_load_n(&rcu->phase, __ATOMIC_RELAXED),
-			 __ATOMIC_RELEASE);
 	rcu_functions(rcu->flavor)->update_call_rcu(&rcu->callback, callback);
 	cancel_restore(cancel);
 	rcu_leave(entered);
@@ -282,7 +279,6 @@ static void catch_up(struct cache_rcu *rcu)
 static void callback(struct rcu_callback *called)
 {
 	struct cache_rcu *rcu = (struct cache_rcu *)called; /* its first member */
-	uint64_t phase = __atomic_load_n(&rcu->armed_phase, __ATOMIC_ACQUIRE);
 
 	/* A helper drives, or rcu_stop() was called. */
 	if (!GUARD(rcu_callback_drives, start_driving(rcu))) {
@@ -293,15 +289,10 @@ static void callback(struct rcu_callback *called)
 		rcu_pool_put(rcu);
 		return;
 	}
-
-	unsigned waits = ~rcu->phase & 1;
-
 	__atomic_store_n(&rcu->forked, false, __ATOMIC_RELAXED);
-	if (GUARD(rcu_armed_phase, phase == rcu->phase))
-		recycle(rcu, waits);
+	recycle(rcu, ~rcu->phase & 1);
 	catch_up(rcu);
-	waits = ~rcu->phase & 1;
-	if (GUARD_AGAINST(rcu_callback_waits, something_waits(rcu, waits)) || flip_phase(rcu))
+	if (something_waits(rcu, ~rcu->phase & 1) || flip_phase(rcu))
 		rcu_call(rcu);
 	else
 		disarm(rcu);

@@ -33,7 +33,6 @@ struct cache_rcu {
 	uint32_t armed;          /* a callback is pending */
 	uint32_t driving;        /* a driver flips or recycles */
 	uint64_t phase;          /* grows with each flip; lowest bit: the collecting phase */
-	uint64_t armed_phase;    /* `phase` when the callback was queued */
 	uint32_t users[2];       /* number of threads that add to each phase */
 	struct slab *slabs[2];   /* stacks: slabs with waiting objects, of each phase */
 	struct slab *leaving[2]; /* stacks: slabs of type-safe caches that wait themselves */

@@ -13,8 +13,6 @@
  *  - With ARRAY each CPU has an array of 1 or 2 objects, which a free that finds it full passes on. A section
  *    is one step that reads and one that commits, as in arrays.pml; the threads do not migrate. Without
  *    ARRAY all frees add their object to the phase, as those do that find no CPU.
- *  - The code compares rcu->armed_phase with rcu->phase. `same` says whether both are equal: queueing
- *    the callback sets it, a flip clears it. So the model needs no counter that grows.
  */
 #define NO_GRACE_PERIOD 1               /* mutants: -DBUG=NAME */
 #define FLIP_AFTER_BEGIN 2
@@ -55,7 +53,7 @@ bit handed_out_early, object_lost, object_twice, never_recycled, barrier_too_ear
 byte free_objects = ALL, published, array[2], waiting[2];
 bit opened = 1, linked[2], stacked[2];    /* the slab's link of each phase; it is on the stack */
 byte section[2], users[2], pending;
-byte phase, armed, same, driving, taking;
+byte phase, armed, driving, taking;
 byte busy = CPUS;        /* ghost: threads inside an operation */
 byte due;                /* ghost: objects that slab_rcu_barrier() must wait for */
 byte freed;              /* ghost: objects whose slab_free_rcu() has returned, and not recycled */
@@ -110,7 +108,7 @@ inline wait_for(objects) {
 inline arm() {
 	if
 	:: atomic { armed != 0 -> skip }
-	:: atomic { armed == 0 -> armed = 1; same = 1 };
+	:: atomic { armed == 0 -> armed = 1 };
 	   atomic { queued = 1; callback_waits = reading }
 	fi
 }
@@ -203,7 +201,7 @@ inline flip() {
 	collect();
 	if
 	:: atomic { !WAITS(phase) -> flipped = 0 }
-	:: atomic { WAITS(phase) -> phase = OTHER(phase); same = 0; flipped = 1 }
+	:: atomic { WAITS(phase) -> phase = OTHER(phase); flipped = 1 }
 	fi
 }
 
@@ -305,22 +303,18 @@ CALLED:	atomic { queued == 1 && callback_waits == 0 -> queued = 2 };
 #if BUG == CALLBACK_NOT_REPEATED
 	:: atomic { driving != 0 -> queued = 0; armed = 0; check(); goto CALLED }
 #else
-	:: atomic { driving != 0 -> same = 1; queued = 1; callback_waits = reading; goto CALLED }
+	:: atomic { driving != 0 -> queued = 1; callback_waits = reading; goto CALLED }
 #endif
 	fi;
 #endif
-	if
-	:: atomic { same != 0 -> skip };
-	   recycle(OTHER(phase))
-	:: atomic { same == 0 -> skip }
-	fi;
+	recycle(OTHER(phase));
 	if
 	:: atomic { WAITS(OTHER(phase)) -> flipped = 1 }
 	:: atomic { !WAITS(OTHER(phase)) -> skip };
 	   flip()
 	fi;
 	if
-	:: atomic { flipped != 0 -> flipped = 0; same = 1; queued = 1; callback_waits = reading }
+	:: atomic { flipped != 0 -> flipped = 0; queued = 1; callback_waits = reading }
 	:: atomic { flipped == 0 -> armed = 0; queued = 0 };    /* disarm() */
 #if BUG != DISARM_UNCHECKED
 	   atomic { section[0] = 0; section[1] = 0 };
