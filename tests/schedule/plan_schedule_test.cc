@@ -103,6 +103,52 @@ TEST(PlanScheduleTest, TwoThreadsEmptyAMagazine)
 	});
 }
 
+/* Both find the short arrays too short. */
+TEST(PlanScheduleTest, TwoThreadsLengthenArrays)
+{
+	for_plans(1, 150, [] {
+		arena all(2);
+		struct slab_cache *cache = all.cache();
+		const char *first = cache->own_arrays;
+
+		set_array_length(cache, cpu_array_room(false) + 1);
+		run_scheduled(1, {[&] { all.alloc(); }, [&] { all.alloc(); }});
+		EXPECT_EQ(cache->short_arrays, first);
+	});
+}
+
+/* The next slab of a walk that stands between two pieces goes elsewhere. */
+TEST(PlanScheduleTest, AWalkGoesOnBehindASlabThatHasMoved)
+{
+	for_plans(0, 0, [] {
+		arena all(2);
+		struct slab_cache *cache = all.cache();
+		struct shard *from = cache->shard, *to = from + 1;
+		std::vector<std::array<void *, 9>> slabs(WALK_PIECE + 2);
+		struct shard_walk walk = {};
+		unsigned seen = 0;
+		const auto visit = [](struct shard *at, struct slab *slab, void *arg) {
+			EXPECT_EQ(slab->shard, at);
+			++*static_cast<unsigned *>(arg);
+			return true;
+		};
+
+		if (shards_per_node < 2)
+			return;
+		for (auto &objs : slabs)
+			EXPECT_EQ(objects_take(cache, from, 8, objs.data(), TAKE_NEW), 8u);
+		for (auto &objs : slabs)
+			objects_free(cache, 1, &objs[7], nullptr);
+		walk.shard = from;
+		EXPECT_TRUE(shard_walk_piece(&walk, visit, &seen));
+		shard_move(from, to, walk.at);
+		EXPECT_FALSE(shard_walk_piece(&walk, visit, &seen));
+		EXPECT_EQ(seen, WALK_PIECE + 1);
+		for (auto &objs : slabs)
+			objects_free(cache, 7, objs.data(), nullptr);
+	});
+}
+
 TEST(PlanScheduleTest, ALockIsWaitedFor)
 {
 	for_plans(2, 2000, [] {

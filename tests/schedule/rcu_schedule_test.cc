@@ -53,6 +53,38 @@ TEST(RcuScheduleTest, ABarrierWaitsForWhatJoinsAPhaseBesideOthers)
 	});
 }
 
+/* The last callback ends, and just then an object is freed. */
+TEST(RcuScheduleTest, AFreeBesideTheLastCallbackIsNotForgotten)
+{
+	for_plans(1, 150, [] {
+		table all(0);
+		struct slab_cache *cache = all.cache();
+		void *obj = all.objects().alloc();
+
+		all.unlinked(all.objects().alloc());
+		run_scheduled(1, {callbacks, user([&] {
+					  schedule_until([&] { return cache->memory.rcu_freed; });
+					  all.unlinked(obj);
+				  })});
+		EXPECT_EQ(cache->memory.rcu_pending, 0u);
+	});
+}
+
+/* A full array, whose objects the barrier or the other thread passes on. */
+TEST(RcuScheduleTest, ABarrierWaitsForWhatLeavesAnArray)
+{
+	for_plans(2, 150, [] {
+		table all(2);
+		void *objs[] = {all.objects().alloc(), all.objects().alloc(),
+				all.objects().alloc()};
+
+		all.unlinked(objs[0]);
+		all.unlinked(objs[1]);
+		run_scheduled(1, {[&] { all.barrier(); }, [&] { all.unlinked(objs[2]); }});
+		all.barrier();
+	});
+}
+
 /* Beside closing, debug flags and release. */
 TEST(RcuScheduleTest, WaitingObjectsKeepTheirSlabs)
 {
@@ -161,6 +193,56 @@ TEST(RcuScheduleTest, ADoubleFreeIsFoundWhereverTheObjectWaits)
 			       }),
 			       user(repeat(seed % 2, [&] { rcu_help(cache->rcu); })), callbacks});
 	});
+}
+
+/* In the call, since the object may be another's at the end of the grace period. */
+TEST(RcuScheduleTest, AFreeOfWhatIsFreeOrWaitsIsFoundInTheCall)
+{
+	for (const bool waits : {false, true})
+		for_plans(0, 0, [waits] {
+			table all(0);
+			arena &objects = all.objects();
+			struct slab_cache *cache = all.cache();
+			void *obj = objects.alloc();
+
+			objects.expected_reports = 1;
+			objects.give_up(obj);
+			const auto free_twice = [&] {
+				if (waits)
+					slab_free_rcu(cache, obj);
+				else
+					slab_free(cache, obj);
+				cache_drain(cache, nullptr, nullptr);
+				schedule_until([&] { return !waits || cache->rcu->phase & 1; });
+				slab_free_rcu(cache, obj);
+				EXPECT_EQ(objects.reports.count(), 1u);
+			};
+
+			run_scheduled(1, {user(free_twice), callbacks});
+		});
+}
+
+/* It waits in an array, or in a phase; the second free lets its slab go to another cache. */
+TEST(RcuScheduleTest, AnObjectThatIsFreedWhileItWaitsIsReported)
+{
+	for (const unsigned length : {0u, 2u})
+		for_plans(0, 0, [length] {
+			arena other(2);
+			table all(length);
+			arena &objects = all.objects();
+			struct slab_cache *cache = all.cache();
+			void *obj = objects.alloc();
+
+			objects.expected_reports = 1;
+			objects.give_up(obj);
+			slab_free_rcu(cache, obj);
+			slab_free(cache, obj);
+			cache_drain(cache, nullptr, nullptr);
+			cache_release(cache, 0);
+			for (int i = 0; length && i < 20; i++)
+				other.alloc();
+			EXPECT_EQ(slab_rcu_barrier(cache), 0);
+		});
 }
 
 } /* namespace */

@@ -16,6 +16,8 @@ public:
 		functions_.update_call_rcu = [](struct rcu_callback *callback,
 						void (*func)(struct rcu_callback *)) {
 			callback->func = func;
+			for (const auto &one : queue)
+				EXPECT_NE(one.first, callback) << "queued twice";
 			queue.push_back({callback, now++});
 			schedule_point();
 		};
