@@ -197,6 +197,69 @@ TEST(CacheScheduleTest, ObjectsMoveBesideUse)
 	});
 }
 
+/* No other thread frees them meanwhile. */
+TEST(CacheScheduleTest, OnlyObjectsInUseAreToMove)
+{
+	for_plans(0, 0, [] {
+		movers all;
+
+		all.scatter(40, 3);
+		run_scheduled(1, {[&] { EXPECT_GT(slab_cache_defrag(all.cache()), 0); }});
+		EXPECT_EQ(all.refused(), 0u);
+	});
+}
+
+/* Slabs are looked at, and become those of another cache. */
+TEST(CacheScheduleTest, ObjectsOfAnotherCacheDoNotMove)
+{
+	for_plans(1, 200, [] {
+		arena other(2);
+		movers all;
+
+		all.scatter(40, 3);
+		run_scheduled(1, {[&] { slab_cache_defrag(all.cache()); },
+				  [&] {
+					  all.free_all();
+					  cache_release(all.cache(), 0);
+					  for (int i = 0; i < 40; i++)
+						  other.alloc();
+				  }});
+	});
+}
+
+/* Flags are switched on while a thread returns pages, or releases slabs that another cache gets. */
+TEST(CacheScheduleTest, OnlySlabsOnTheListsBecomeLegacySlabs)
+{
+	for (const bool trims : {false, true})
+		for_plans(1, 100, [trims] {
+			arena other(2), all(2);
+			struct slab_cache *cache = all.cache();
+			std::vector<void *> objs;
+
+			for (int i = 0; i < 40; i++)
+				objs.push_back(all.alloc());
+			std::sort(objs.begin(), objs.end());
+			for (std::size_t i = 0; i < objs.size(); i++)
+				if (i % 8 < (trims ? 6 : 8))
+					all.free(objs[i]);
+			cache_drain(cache, nullptr, nullptr);
+			const auto change = [&] {
+				EXPECT_EQ(slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS), 0);
+			};
+			const auto release = [&] {
+				cache_release(cache, 0);
+				for (int i = 0; i < 40; i++)
+					other.alloc();
+			};
+
+			if (trims)
+				run_scheduled(1, {[] { slab_trim(); }, change});
+			else
+				run_scheduled(1, {change, release});
+			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+		});
+}
+
 TEST(CacheScheduleTest, PagesAreReturnedBesideUse)
 {
 	for_seeds(40, [](std::uint64_t seed) {
@@ -233,6 +296,72 @@ TEST(CacheScheduleTest, DestructorsRunOnceForEachObject)
 					     repeat(10, [&] { cache_release(cache, 0); })});
 		}
 		EXPECT_TRUE(made.empty());
+	});
+}
+
+/* A destructor may not destroy its cache, and may be called by any release. */
+TEST(CacheScheduleTest, ADestructorFindsItsCachePinned)
+{
+	for_plans(0, 0, [] {
+		static struct slab_cache *cache;
+		static unsigned destroyed;
+		struct slab_cache_args args = {};
+
+		args.dtor = [](void *, void *) {
+			destroyed++;
+			EXPECT_EQ(slab_cache_destroy(cache), -EBUSY);
+		};
+		cache = slab_cache_create("refuses", object_size, &args, 0);
+		slab_free(cache, slab_alloc(cache));
+		slab_cache_shrink(cache);
+		EXPECT_GT(destroyed, 0u);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	});
+}
+
+/* The search for memory stands at a cache that is destroyed. */
+TEST(CacheScheduleTest, ASearchLooksAtNoDestroyedCache)
+{
+	for_plans(0, 0, [] {
+		arena all(2);
+		struct slab_cache *caches[] = {slab_cache_create("one", object_size, nullptr, 0),
+					       slab_cache_create("other", object_size, nullptr, 0)};
+		static struct slab_cache *seen;
+		const auto look = [](unsigned looks) {
+			registry_look_further(
+				[](const struct slab_cache *cache) {
+					EXPECT_EQ(cache->magic, CACHE_MAGIC);
+					seen = const_cast<struct slab_cache *>(cache);
+					return false;
+				},
+				nullptr, &looks);
+		};
+
+		do
+			look(1);
+		while (seen != caches[0]);
+		for (struct slab_cache *cache : caches)
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		look(8);
+	});
+}
+
+/* Many at once go to the slabs, which find them. */
+TEST(CacheScheduleTest, PointersToNoObjectAreFoundInABulk)
+{
+	for_plans(0, 0, [] {
+		arena all(6);
+		auto *obj = static_cast<char *>(all.alloc());
+		const struct slab *slab = slab_of(obj);
+		void *objs[] = {all.alloc(), obj + 64,
+				slab->base + slab->initialized * object_size};
+
+		ASSERT_LT(slab->initialized, slab->objects);
+		all.expected_reports = 2;
+		all.expected_problem = SLAB_PROBLEM_INVALID_POINTER;
+		all.give_up(objs[0]);
+		slab_free_bulk(all.cache(), 3, objs);
+		cache_drain(all.cache(), nullptr, nullptr);
 	});
 }
 

@@ -17,16 +17,30 @@ public:
 		all_ = std::make_unique<arena>(2, &args_);
 	}
 
-	~movers()
-	{
-		for (void *obj : places_)
-			if (obj)
-				all_->free(obj);
-	}
+	~movers() { free_all(); }
 
 	struct slab_cache *cache() const { return all_->cache(); }
 
 	std::size_t in_use() const { return all_->in_use(); }
+
+	unsigned refused() const { return refused_; }
+
+	/* n objects are allocated, and those at places that are no multiple of `kept` are freed. */
+	void scatter(unsigned n, unsigned kept)
+	{
+		for (unsigned i = 0; i < n; i++)
+			places_[i] = all_->alloc();
+		for (unsigned i = 0; i < n; i++)
+			if (i % kept)
+				all_->free(std::exchange(places_[i], nullptr));
+	}
+
+	void free_all()
+	{
+		for (void *&place : places_)
+			if (place && place != isolated_)
+				all_->free(std::exchange(place, nullptr));
+	}
 
 	void use(unsigned steps)
 	{
@@ -57,8 +71,11 @@ private:
 		auto &places = self->places_;
 
 		schedule_point();
-		if (std::find(places.begin(), places.end(), obj) == places.end())
+		EXPECT_EQ(slab_user(slab_of(obj)), self->cache());
+		if (std::find(places.begin(), places.end(), obj) == places.end()) {
+			self->refused_++;
 			return 1;
+		}
 		self->isolated_ = obj;
 		return 0;
 	}
@@ -82,5 +99,6 @@ private:
 	struct slab_cache_args args_ = {};
 	std::array<void *, 60> places_ = {};
 	void *isolated_ = nullptr;
+	unsigned refused_ = 0;
 	std::unique_ptr<arena> all_;
 };
