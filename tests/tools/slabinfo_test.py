@@ -38,10 +38,7 @@ class Table(Case):
         others, partial, cpu = map(int, entry[4].split("/"))
         self.assertLessEqual(partial, others)
         self.assertGreaterEqual((others + cpu) * int(entry[5]), 500)
-
-    def test_flags_show_alignment(self):
-        Server(self)
-        self.assertEqual(row_of(self.slabinfo(), "pblock")[-1], "A")
+        self.assertEqual(row_of(self.slabinfo(), "pblock")[-1], "A")  # aligned
 
     def test_empty_caches_on_request(self):
         Server(self)
@@ -155,6 +152,7 @@ class Debug(Case):
                                     "1 cache changed, 0 had debug flags FZPU already\n"), on)
         self.assertIn("entry                 debug flags: FZPU -> ZT; ", self.slabinfo("--debug=zT", "entry"))
         self.assertIn("entry                 debug flags: ZT -> none", self.slabinfo("-d", "entry"))
+        self.assertTrue(self.slabinfo("-da", "nobody", status=1).endswith('matches "nobody"\n'))
 
     def test_every_debug_flag_has_its_meaning(self):
         self.start()
@@ -215,10 +213,6 @@ class Debug(Case):
         entry = self.entry()
         self.assertEqual(entry["slab_size"], 712)
         self.assertEqual(row_of(self.slabinfo("-l"), "entry")[5], str((4096 << entry["order"]) // 712))
-
-    def test_debug_of_no_cache_is_an_exit_status(self):
-        self.start()
-        self.assertTrue(self.slabinfo("-da", "nobody", status=1).endswith('matches "nobody"\n'))
 
     def test_debug_flags_change_under_load_and_validate_is_clean(self):
         """The server checks that no object is handed out twice, and aborts."""
