@@ -12,9 +12,19 @@ enum {
 	| (uint32_t)(PBLOCK_##kind >= PBLOCK_OWNED) << PBLOCK_PART_##part
 #define PBLOCK_END(part)
 #include "parameters.def"
+#undef PBLOCK_PARAMETER
 };
 
 _Static_assert(!(OWNING_PARTS & ((1u << PBLOCK_DIRECT) - 1)), "none but rare parts own strings");
+
+/* Free the strings that a pblock owns, and forget them. */
+static void free_owned(Slapi_PBlock *pb)
+{
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	if (PBLOCK_##kind >= PBLOCK_OWNED)                                                         \
+		pblock_value_free(pblock_stored(pb, (number)));
+#include "parameters.def"
+}
 
 /* From the last part to the first: `rare` is freed after the parts that it points to. */
 static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
@@ -22,7 +32,7 @@ static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
 	uint32_t left = pb->present >> PBLOCK_PART_rare;
 
 	if (pb->present & OWNING_PARTS)
-		pblock_free_owned(pb);
+		free_owned(pb);
 	while (left) {
 		unsigned last = 31 - (unsigned)__builtin_clz(left);
 

@@ -82,8 +82,8 @@ int pblock_value_set(enum pblock_kind kind, int number, void *stored, void *valu
 /* pblock_value_is_default: is this the default, which is stored as zeros? */
 bool pblock_value_is_default(enum pblock_kind kind, int number, const void *value);
 
-/* pblock_free_owned: free the strings that a pblock owns, and forget them. */
-void pblock_free_owned(Slapi_PBlock *pb);
+/* pblock_value_free: free the string that is stored there, and forget it. NULL is allowed. */
+void pblock_value_free(void *stored);
 
 /* pblock_make: slapi_pblock_new() without recording. */
 Slapi_PBlock *pblock_make(void);

@@ -157,16 +157,8 @@ bool pblock_value_is_default(enum pblock_kind kind, int number, const void *valu
 	return bits == preset_of(number);
 }
 
-static void free_stored(void *stored)
+void pblock_value_free(void *stored)
 {
 	if (stored)
 		replace_string(stored, NULL);
-}
-
-void pblock_free_owned(Slapi_PBlock *pb)
-{
-#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
-	if (PBLOCK_##kind >= PBLOCK_OWNED)                                                         \
-		free_stored(pblock_stored(pb, (number)));
-#include "parameters.def"
 }
