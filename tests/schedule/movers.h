@@ -17,7 +17,29 @@ public:
 		all_ = std::make_unique<arena>(2, &args_);
 	}
 
-	~movers() { free_all(); }
+	~movers()
+	{
+		bool off = false;
+
+		cache_each_slab(
+			cache(),
+			[](struct slab *slab, void *arg) {
+				*static_cast<bool *>(arg) |= slab->bucket == SLAB_OFF;
+			},
+			&off);
+		EXPECT_FALSE(off) << "a slab stays off the lists";
+		free_all();
+	}
+
+	/* Objects move by one thread at a time; others are told so. */
+	void defrag()
+	{
+		const long moved = slab_cache_defrag(cache());
+
+		EXPECT_TRUE(moved >= 0 || moved == -EBUSY);
+		if (mover_ == std::this_thread::get_id())
+			mover_ = {};
+	}
 
 	struct slab_cache *cache() const { return all_->cache(); }
 
@@ -35,11 +57,11 @@ public:
 				all_->free(std::exchange(places_[i], nullptr));
 	}
 
-	void free_all()
+	void free_all(std::size_t from = 0)
 	{
-		for (void *&place : places_)
-			if (place && place != isolated_)
-				all_->free(std::exchange(place, nullptr));
+		for (; from < places_.size(); from++)
+			if (places_[from] && places_[from] != isolated_)
+				all_->free(std::exchange(places_[from], nullptr));
 	}
 
 	void use(unsigned steps)
@@ -72,6 +94,9 @@ private:
 
 		schedule_point();
 		EXPECT_EQ(slab_user(slab_of(obj)), self->cache());
+		EXPECT_TRUE(self->mover_ == std::thread::id() ||
+			    self->mover_ == std::this_thread::get_id());
+		self->mover_ = std::this_thread::get_id();
 		if (std::find(places.begin(), places.end(), obj) == places.end()) {
 			self->refused_++;
 			return 1;
@@ -100,5 +125,6 @@ private:
 	std::array<void *, 60> places_ = {};
 	void *isolated_ = nullptr;
 	unsigned refused_ = 0;
+	std::thread::id mover_;
 	std::unique_ptr<arena> all_;
 };
