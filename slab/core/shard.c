@@ -146,8 +146,7 @@ static unsigned up_of(const struct slab *slab, unsigned bucket)
 
 void slab_put_on(struct shard *shard, struct slab *slab)
 {
-	const bool stays_off = GUARD_AGAINST(put_on_legacy, slab_is_tagged(slab, SLAB_TAG_DEBUG));
-	const unsigned bucket = stays_off ? SLAB_OFF : bucket_of(slab);
+	const unsigned bucket = bucket_of(slab);
 
 	link_slab(shard, slab, bucket);
 	slab->up = (uint16_t)up_of(slab, bucket);
@@ -157,8 +156,6 @@ bool slab_relist(struct shard *shard, struct slab *slab)
 {
 	const unsigned bucket = bucket_of(slab);
 
-	if (GUARD_AGAINST(relist_off, slab->bucket == SLAB_OFF))
-		return false;
 	slab->up = (uint16_t)up_of(slab, bucket);
 	if (bucket == slab->bucket)
 		return false;

@@ -53,8 +53,8 @@ struct shard *shard_lock_of(struct slab *slab);
 /* Take a slab off its list, for SLAB_OFF; list it where its free objects say. */
 void slab_take_off(struct shard *shard, struct slab *slab);
 void slab_put_on(struct shard *shard, struct slab *slab);
-/* After a change of the slab's free objects: list it where it belongs, unless it is off. true: it has
- * moved. */
+/* After a change of the slab's free objects: list it where it belongs. It is not off: then `up` is out of
+ * reach. true: it has moved. */
 bool slab_relist(struct shard *shard, struct slab *slab);
 /* A new slab becomes one of this shard, not listed yet; a slab that is off the lists leaves the shard. */
 void shard_add(struct shard *shard, struct slab *slab);
