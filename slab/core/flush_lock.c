@@ -118,8 +118,7 @@ static void call_locked(struct slab *slab, void *arg)
 	struct each *each = arg;
 
 	flush_lock(each->cache);
-	if (GUARD(each_user, slab_user(slab) == each->cache))
-		each->fn(slab, each->arg);
+	each->fn(slab, each->arg);
 	flush_unlock(each->cache);
 }
 

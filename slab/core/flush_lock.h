@@ -23,7 +23,8 @@ void flush_lock(struct slab_cache *cache);
 /* Take flush_lock for a fork, before other threads. flush_lock_is_held() stays false. */
 void flush_lock_urgent(struct slab_cache *cache);
 void flush_unlock(struct slab_cache *cache);
-/* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held. */
+/* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held; the slab
+ * may have left the cache since. */
 void flush_each_slab(struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
 /* Does this thread hold a flush_lock, or is it between flush_hold_begin() and flush_hold_end(), since it
  * has closed a cache? */
