@@ -73,7 +73,7 @@ static void sweep(struct slab_cache *cache)
 
 	__atomic_store_n(&cache->plain_left, false, __ATOMIC_SEQ_CST);
 	flush_each_slab(cache, sweep_one, &sweep);
-	if (cache_drain(cache, NULL, NULL) < 0 || GUARD_AGAINST(sweep_left, sweep.left))
+	if (cache_drain(cache, NULL, NULL) < 0 || sweep.left)
 		__atomic_store_n(&cache->plain_left, true, __ATOMIC_RELAXED);
 }
 

@@ -169,8 +169,7 @@ static bool is_still_sparse(const struct defrag *d, const struct shard *shard,
 
 	return GUARD(defrag_of_cache, shard_is_of(shard, d->cache)) &&
 	       GUARD(defrag_partial, slab->bucket < SHARD_BUCKETS) && slab->node == d->node &&
-	       GUARD(defrag_sparse, used_of(slab) <= sparse->used) &&
-	       GUARD(defrag_fits, fits(d, slab));
+	       used_of(slab) <= sparse->used && fits(d, slab);
 }
 
 /* Take a slab off the lists. false: it is gone, or has got objects since it was found, or its
@@ -281,7 +280,7 @@ static void place(struct defrag *d, const struct slab *slab)
 	if (d->waits && ++d->waiting < waiting_most(d))
 		return;
 	if (d->waits)
-		GUARD_STEP(defrag_waits, rcu_drain(d->cache));
+		rcu_drain(d->cache);
 	list_all(d);
 }
 
