@@ -86,6 +86,7 @@ cmd_models()
 
 cmd_guards()
 {
+	need "the models" spin gcc
 	build release schedule_test
 	tests/schedule/guards build/bin/schedule_test "$@"
 }
