@@ -19,7 +19,7 @@ const char *guard_off = std::getenv("SLAB_GUARD_OFF");
 /* What a run tells the process that started it. */
 struct told {
 	unsigned marks;
-	bool guard_reached, tried_guard; /* in any run; in the last one of this test */
+	bool tried_guard; /* in the last run of this test */
 	std::uint8_t
 		others[1 << 16]; /* the threads that could go on at a mark in place of its own */
 };
@@ -42,15 +42,6 @@ void pass_point(int point)
 }
 
 } /* namespace */
-
-void player::drop(const pthread_mutex_t *mutex)
-{
-	const auto found = std::find(mutexes.begin(), mutexes.end(), mutex);
-
-	if (found == mutexes.end())
-		give_up("a thread unlocks a mutex that it has not locked");
-	mutexes.erase(found);
-}
 
 scheduler::scheduler(std::uint64_t seed, std::size_t players, const schedule_plan *plan)
 	: random_(seed), plan_(plan)
@@ -496,13 +487,6 @@ extern "C" bool cpu_guard_is_off(const char *name)
 	const bool off = guard_off && std::strcmp(name, guard_off) == 0;
 
 	if (off)
-		tells->guard_reached = tells->tried_guard = true;
+		tells->tried_guard = true;
 	return off;
 }
-
-/* Tells tests/schedule/guards, too, that a guard is never reached. */
-static const bool says_what_is_not_reached =
-	std::atexit([] {
-		if (guard_off && !tells->guard_reached)
-			std::fprintf(stderr, "schedule: %s is not reached\n", guard_off);
-	}) == 0;

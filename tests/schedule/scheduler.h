@@ -14,9 +14,6 @@ struct player {
 	const void *futex = nullptr; /* waits for a wake-up there */
 	bool aborted = false;        /* a section that the thread has begun may not commit */
 	std::thread thread;
-
-	/* The thread unlocks a mutex, which no other thread has locked. */
-	void drop(const pthread_mutex_t *mutex);
 };
 
 class scheduler

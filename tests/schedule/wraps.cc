@@ -40,6 +40,17 @@ int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
 	return ETIMEDOUT;
 }
 
+/* A thread unlocks what it has locked. */
+void note_unlock(player &self, const pthread_mutex_t *mutex)
+{
+	const auto found = std::find(self.mutexes.begin(), self.mutexes.end(), mutex);
+
+	if (found == self.mutexes.end())
+		ADD_FAILURE() << "unlocks a mutex that it has not locked";
+	else
+		self.mutexes.erase(found);
+}
+
 long futex(scheduler *one, std::uint32_t *word, long op, std::uint32_t value)
 {
 	player &self = one->me();
@@ -138,7 +149,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 	const int result = __real_pthread_mutex_unlock(mutex);
 
 	if (scheduler *one = running_under()) {
-		one->me().drop(mutex);
+		note_unlock(one->me(), mutex);
 		one->pass(2);
 	}
 	return result;
