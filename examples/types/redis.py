@@ -5,7 +5,6 @@ by redis-benchmark in turn under libslab_malloc.so, and prints the live bytes by
 
 usage: redis.py [ROUNDS]; needs ./run build, clang-22, make, dpkg-dev
 """
-import collections
 import glob
 import json
 import os
@@ -17,7 +16,8 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "dirsrv/servers/build"))
+sys.path.insert(0, os.path.join(ROOT, "dirsrv/servers"))
+from shares import live_bytes, named  # noqa: E402 pylint: disable=wrong-import-position
 from steps import Failure, Steps, apt_source, say  # noqa: E402 pylint: disable=wrong-import-position
 
 BUILD = os.path.join(ROOT, "build")
@@ -108,19 +108,13 @@ class Redis:
 
 def show_types(pid):
     """Live bytes by type, the classes of a type together."""
-    answer = json.loads(subprocess.run([f"{BUILD}/bin/slabinfo", "--json", "--pid", str(pid)], check=True,
-                                       capture_output=True).stdout)
-    types = collections.Counter({"(no type, above 32 KiB)": answer["process"]["large_bytes"]})
-    for cache in answer["caches"]:
-        name, large = re.sub(r"-\d+k?$", "", cache["name"]), cache.get("large_bytes", 0)
-        types["(no type)" if name == "size" else name] += cache["objects"] * cache["object_size"] + large
-        types["(no type, above 32 KiB)"] -= large
+    answer = subprocess.run([f"{BUILD}/bin/slabinfo", "--json", "--pid", str(pid)], check=True, capture_output=True).stdout
+    types = live_bytes(json.loads(answer))
     every = sum(types.values())
-    named = sum(bytes for name, bytes in types.items() if not name.startswith(("(", "token-")))
     print(f"{'live bytes':>12}     %  type")
     for name, number in types.most_common(18):
         print(f"{number:12} {100 * number / every:5.1f}  {name}")
-    print(f"{100 * named / every:.1f} % of {every} bytes have a type with a name")
+    print(f"{100 * named(types):.1f} % of {every} bytes have a type with a name")
 
 
 def main():

@@ -59,8 +59,8 @@ cmd_server()
 		esac
 		# shellcheck disable=SC2086
 		need "the server" $compile_packages $server_packages $more
-		build release slab slab_malloc slab_token slab_389ds ldapload slabinfo
+		build release slab slab_malloc slab_token ldapload slabinfo
 		;;
 	esac
-	python3 dirsrv/servers/build/server.py "$@"
+	python3 dirsrv/servers/server.py "$@"
 }

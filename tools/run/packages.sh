@@ -15,7 +15,7 @@ all_test_packages="$test_packages prometheus python3-jsonschema shellcheck codes
 	perl sqlite3 python3-scipy"
 lint_packages="$all_test_packages clang-19 clang-tidy-19"
 allocator_packages="libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0"
-server_packages="coccinelle dpkg-dev make patch git ldap-utils python3 libsasl2-dev"
+server_packages="clang-22 dpkg-dev make patch git ldap-utils python3 libsasl2-dev"
 server_openldap_packages="libltdl-dev libgnutls28-dev groff-base"
 server_389_packages="autoconf automake libtool cargo rustc libcmocka-dev libcrack2-dev libdb-dev libevent-dev
 	libicu-dev libkrb5-dev libnspr4-dev libnss3-dev libpam0g-dev libpcre2-dev libsnmp-dev libssl-dev

@@ -114,7 +114,6 @@ test_all()
 {
 	# shellcheck disable=SC2086
 	need "the tests" $all_test_packages
-	wish "the test of dirsrv/servers/patches" coccinelle
 	wish "the tests of types" clang-22
 	build release tested asan_programs coverage_programs
 	configure tsan

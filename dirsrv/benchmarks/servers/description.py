@@ -16,7 +16,7 @@ import servers
 from runner import Contestant, Failed, Goal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "..", "servers", "build"))
+sys.path.append(os.path.join(HERE, "..", "..", "servers"))
 import ds389  # noqa: E402
 
 QUESTION = "slapd and ns-slapd with libslab in malloc's place, and with typed caches"
@@ -27,17 +27,17 @@ METRICS = {"rate": "op/s", "cpu": "µs", "p50": "µs", "p90": "µs", "p99": "µs
            "peak": "MiB", "end": "MiB", "idle": "MiB", "growth": "%", "share": "%"}
 CURVES = ("at",)
 CASES = {
-    "slapd": "OpenLDAP of Debian", "ns-slapd": "389-ds of Debian; typed by LD_PRELOAD",
-    "slapd-source": "OpenLDAP of ./run server, converted and as it is",
-    "ns-slapd-source": "389-ds of ./run server, converted and as it is",
+    "slapd": "OpenLDAP of Debian", "ns-slapd": "389-ds of Debian",
+    "slapd-source": "OpenLDAP of ./run server, with types and without",
+    "ns-slapd-source": "389-ds of ./run server, with types and without",
 }
 SHORT = {"cases": "^slapd$", "contestants": "slab,glibc"}
 GOALS = [Goal(case, metric, limit) for case in ("slapd", "ns-slapd")
          for metric, limit in (("rate", 1), ("cpu", 1), ("start", 1), ("peak", 1), ("end", 1), ("idle", 0.6))]
-GOALS += [Goal(case, metric, limit, ours="slab-typed") for case in ("ns-slapd", "slapd-source", "ns-slapd-source")
+GOALS += [Goal(case, metric, limit, ours="slab-typed") for case in ("slapd-source", "ns-slapd-source")
           for metric, limit in (("cpu", 0.95), ("rate", 1), ("end", 1), ("idle", 0.8))]
 GOALS += [Goal(case, "share", 0.7, ("jemalloc", case), ours="slab-typed")
-          for case in ("ns-slapd", "slapd-source", "ns-slapd-source")]
+          for case in ("slapd-source", "ns-slapd-source")]
 SHOWN = ("slab", "slab-typed")
 TYPED = "slab-typed"
 MIX = "search=60,base=10,or=10,compare=6,modify=8,add=6"
@@ -72,15 +72,15 @@ class Compiled:
 
     def __init__(self, typed, build, work):
         self.typed = typed
-        self.built = os.path.join(os.path.abspath(build), "servers", self.source + ("" if typed else "-stock"))
-        super().__init__("", os.path.join(work, self.source, "typed" if typed else "stock"))
+        self.built = os.path.join(os.path.abspath(build), "servers", self.source + ("" if typed else "-plain"))
+        super().__init__("", os.path.join(work, self.source, "typed" if typed else "plain"))
 
     def find(self, _program):
         path = os.path.join(self.built, *self.binary)
         return path if os.access(path, os.X_OK) else None
 
     def missing(self):
-        options = "--build" if self.typed else "--preload --build"
+        options = "--build" if self.typed else "--plain --build"
         return None if self.path else f"it is not compiled; ./run server {self.source} {options}"
 
     def is_unpacked(self):
@@ -93,7 +93,7 @@ class Slapd(Compiled, servers.Slapd):
     source, binary = "openldap", ("build", "servers", "slapd", "slapd")
 
     def schema(self):
-        return os.path.join(self.built, "converted" if self.typed else "source", "servers", "slapd", "schema")
+        return os.path.join(self.built, "source", "servers", "slapd", "schema")
 
     def modules(self):
         """None: mdb is part of the program."""
@@ -142,22 +142,13 @@ def ready(case, contestant, run):
     return READY[key]
 
 
-def environment_of(contestant, case, build):
-    """With the library that gives types of Debian's ns-slapd their caches."""
-    found = dict(contestant.environment)
-    if contestant.typed and case == "ns-slapd":
-        library = os.path.abspath(os.path.join(build, "lib", "libslab-389ds.so"))
-        found["LD_PRELOAD"] = f"{library}:{contestant.malloc.library}"
-    return found
-
-
 def measure(contestant, cases, run):
     case = cases[0]
-    if contestant.typed and case == "slapd":
+    if contestant.typed and not case.endswith("-source"):
         return
     server, port = ready(case, contestant, run), servers.free_port()
     with tempfile.TemporaryDirectory(dir=WORK.name) as folder:
-        process = server.start(environment_of(contestant, case, run.build), folder, port)
+        process = server.start(contestant.environment, folder, port)
         try:
             if not contestant.malloc.is_in(process.pid):
                 raise Failed(f"{contestant.malloc.library} is not in the server")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./run server: build a directory server with typed caches, and run it under load."""
+"""./run server: recompile a directory server with types, and run it under load."""
 import argparse
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -14,34 +15,32 @@ import time
 
 from ds389 import Ds389
 from openldap import OpenLdap
-from steps import HERE, ROOT, Failure, Steps, as_user, die, get_source, give_to_user, last_line, say
+from shares import live_bytes, named
+from steps import ROOT, Failure, Steps, as_user, die, get_source, give_to_user, last_line, say
 
 SERVERS = {server.name: server for server in (Ds389, OpenLdap)}
 PASSWORD = "secret"
 MIX = "search=70,base=10,or=5,modify=5,add=10"
 PATIENCE_S = 60
+COMPILER = "clang-22"
+LEAST_TYPED = 80  # per cent
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="./run server", description="Build a directory server with "
-                                     "libslab's typed caches below build/servers, and run it on the "
-                                     "loopback interface under load, as a user without rights.")
+    parser = argparse.ArgumentParser(prog="./run server", description="Compile a directory server by clang 22, which "
+                                     "passes types to libslab_malloc.so (docs/types.md), below build/servers, and run "
+                                     "it on the loopback interface under load, as a user without rights.")
     parser.add_argument("server", choices=sorted(SERVERS))
-    parser.add_argument("--preload", action="store_true", help="the server is not converted: "
-                        "libslab_malloc.so serves it, and libslab-389ds.so, too, a 389")
-    parser.add_argument("--tokens", action="store_true", help="the server is not converted, but compiled by clang 22, which "
-                        "passes types to libslab_malloc.so (docs/types.md)")
-    parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks of the "
-                        "conversion: scan, untyped frees, leaks at exit, ldapsearch, dsconf")
+    parser.add_argument("--plain", action="store_true", help="by the same compiler without types")
+    parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks: "
+                        "bytes with a type, leaks at exit, ldapsearch, dsconf")
     parser.add_argument("--build", action="store_true", help="compile it, and do not run it")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--tag", help="this tag of the project's repository instead of Debian's source")
     source.add_argument("--source", metavar="FOLDER", help="a copy of this source instead of fetching one")
     parser.add_argument("--operations", type=int, default=30000, help="of the load (default: %(default)s)")
     parser.add_argument("--entries", type=int, default=10000, help="of the directory (default: %(default)s)")
-    chosen = parser.parse_args()
-    chosen.preload |= chosen.tokens
-    return chosen
+    return parser.parse_args()
 
 
 def free_port():
@@ -74,13 +73,6 @@ class Run:
         return {"SLAB_CONTROL": "on", **inherited, "HOME": self.folder, **theirs, **more,
                 "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
 
-    def preloads(self):
-        if self.chosen.tokens:
-            return [os.path.join(ROOT, "build", "lib", "libslab_malloc.so.0")]
-        if self.chosen.preload:
-            return [os.path.join(ROOT, "build", "lib", name) for name in self.server.preloads]
-        return [self.server.steps.path("untyped.so")] if self.chosen.check else []
-
     def load(self):
         ldif = os.path.join(self.folder, "entries.ldif")
         self.server.place(self.folder, PASSWORD)
@@ -95,7 +87,7 @@ class Run:
             raise Failure(f"the entries were not loaded: {last_line(self.log)}")
 
     def start(self):
-        environment = self.environment(LD_PRELOAD=":".join(self.preloads()))
+        environment = self.environment(LD_PRELOAD=os.path.join(ROOT, "build", "lib", "libslab_malloc.so.0"))
         if self.chosen.check:
             environment["SLAB_LEAK_CHECK"] = "exit"
         self.log = os.path.join(self.folder, "server.log")
@@ -168,30 +160,18 @@ def ldapload():
     return os.path.join(ROOT, "build", "bin", "ldapload")
 
 
-def flags(steps):
-    """For dirsrv/servers/build/cc: the header before each source, libslab behind each program."""
-    library = os.path.join(ROOT, "build", "lib")
-    return {"TYPED_CFLAGS": f"-I{ROOT}/include -I{steps.path('typed')} -include {steps.path('typed')}/typed-caches.h",
-            "TYPED_LIBS": f"-L{library} -lslab -Wl,-rpath,{library}"}
+def flags(server):
+    """For cc, with types: the header with attributes before each source; behind each program what passes types on, and the
+    archive. Where a library has the allocation functions, it alone has TYPED_WRAPPERS."""
+    typed = server.steps.path("typed")
+    return {"TYPED_CFLAGS": f"{server.compiler_flags} -fsanitize=alloc-token -fsanitize-alloc-token-extended "
+                            f"-include {typed}/tokens.h",
+            "TYPED_WRAPPERS": f"{typed}/tokens.a",
+            "TYPED_LIBS": os.path.join(ROOT, "build", "lib", "libslab_token.a") + " -ldl"}
 
 
-def copy_tree(source, target):
-    """What an interrupted copy left in the target goes."""
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target, symlinks=True)
-
-
-def token_flags(steps):
-    """For cc: the header with attributes before each source; what passes types on and the archive behind each program. A library
-    that has the allocation functions has the former alone: TYPED_WRAPPERS."""
-    library = os.path.join(ROOT, "build", "lib")
-    return {"TYPED_CC": "clang-22",
-            "TYPED_CFLAGS": f"-fsanitize=alloc-token -fsanitize-alloc-token-extended -include {steps.path('typed', 'tokens.h')}",
-            "TYPED_WRAPPERS": steps.path("typed", "tokens.a"), "TYPED_LIBS": f"{library}/libslab_token.a -ldl"}
-
-
-def pass_tokens(server):
-    """The header and the archive: each allocation function of the server, and its wrapper in a file of its own; and casts."""
+def pass_types(server):
+    """The header and the archive: each allocation function of the server, its wrapper in a file of its own, and casts."""
     steps = server.steps
     for name, place, cast in server.casts:
         path = os.path.join(server.source, name)
@@ -211,7 +191,7 @@ def pass_tokens(server):
             file.write(f"#include <slab/token.h>\n{declaration};\n"
                        f"SLAB_TOKEN_WRAPPER({kind}, {name}, ({parameters}), ({arguments}))\n")
         objects.append(source[:-1] + "o")
-        steps.run(["clang-22", "-O2", "-fPIC", f"-I{ROOT}/include", "-c", source, "-o", objects[-1]], "build.log")
+        steps.run([COMPILER, "-O2", "-fPIC", f"-I{ROOT}/include", "-c", source, "-o", objects[-1]], "build.log")
     with open(steps.path("typed", "tokens.h"), "w", encoding="utf-8") as file:
         file.writelines(header)
     steps.run(["ar", "rcs", steps.path("typed", "tokens.a"), *objects], "build.log")
@@ -219,58 +199,19 @@ def pass_tokens(server):
 
 def fetch(server, chosen):
     if chosen.source:
-        copy_tree(chosen.source, server.original)
+        shutil.rmtree(server.source, ignore_errors=True)  # what an interrupted copy left
+        shutil.copytree(chosen.source, server.source, symlinks=True)
     else:
-        get_source(server, server.original, chosen.tag)
-
-
-def table(server):
-    return os.path.join(ROOT, "dirsrv", "servers", "patches", f"{server.name}.table")
-
-
-def convert(server):
-    """A fresh copy of the source: an interrupted conversion begins anew."""
-    steps = server.steps
-    copy_tree(server.original, server.source)
-    shutil.rmtree(steps.path("typed"), ignore_errors=True)
-    steps.run([os.path.join(ROOT, "dirsrv", "servers", "patches", "convert"), table(server), server.source,
-               steps.path("typed")], "convert.log")
+        get_source(server, server.source, chosen.tag)
 
 
 def build(server, chosen):
     steps = server.steps
     steps.once("source", 5, lambda: fetch(server, chosen))
     say(f"{server.program} {server.version()}; tested with {' and '.join(server.tested)}")
-    if not chosen.preload:
-        steps.once("convert", 150, lambda: convert(server))
-    if chosen.tokens:
-        steps.once("tokens", 2, lambda: pass_tokens(server))
-        server.build(token_flags(steps))
-    else:
-        server.build({} if chosen.preload else flags(steps))
-    steps.run(["gcc", "-O2", "-fPIC", "-shared", f"-I{ROOT}/include", os.path.join(HERE, "untyped.c"), "-o",
-               steps.path("untyped.so")], "build.log")
-
-
-def is_comment(line):
-    """A line of grep -n that has nothing but a comment."""
-    return re.match(r"[^:]*:\d+:\s*/\*.*\*/\s*$", line)
-
-
-def scan(server):
-    """Untyped allocations of listed types in the converted sources."""
-    generate = os.path.join(ROOT, "dirsrv", "servers", "patches", "generate.py")
-
-    def ask(what):
-        return subprocess.run([sys.executable, generate, table(server), what], check=True,
-                              capture_output=True, text=True).stdout.strip()
-
-    found = []
-    for pattern, files in (("scan", "files"), ("scan_context", "context_files")):
-        done = subprocess.run(["sh", "-c", f'grep -nE "$0" {ask(files).replace(chr(10), " ")} /dev/null',
-                               ask(pattern)], cwd=server.source, capture_output=True, text=True, check=False)
-        found += [line for line in done.stdout.splitlines() if not is_comment(line)]
-    return found
+    if not chosen.plain:
+        steps.once("types", 2, lambda: pass_types(server))
+    server.build({"TYPED_CC": COMPILER} | ({"TYPED_CFLAGS": server.compiler_flags} if chosen.plain else flags(server)))
 
 
 def verdict(text, good):
@@ -278,15 +219,17 @@ def verdict(text, good):
     return good
 
 
+def check_types(run):
+    """The bytes in caches and above them that have a type."""
+    share = 100 * named(live_bytes(json.loads(run.slabinfo("--json").stdout)))
+    return verdict(f"{share:.1f} % of the live bytes have a type", share >= LEAST_TYPED)
+
+
 def check_log(run, status):
-    """What the server wrote when it ended: untyped frees and leaks."""
+    """What the server wrote when it ended, leaks among it."""
     with open(run.log, encoding="utf-8", errors="replace") as file:
         text = file.read()
     good = verdict(f"the server ended with status {status}", status == 0)
-    if not run.chosen.preload:
-        found = re.search(r"untyped: (\d+) of (\d+) frees", text)
-        good &= verdict(f"untyped frees of typed objects: {found.group(0)[9:] if found else 'no count'}",
-                        bool(found) and found.group(1) == "0")
     print("   at exit:")
     for line in text.splitlines():
         print(f"     {line}")
@@ -304,28 +247,25 @@ def run_server(server, chosen):
             print(run.slabinfo().stdout)
             if chosen.check:
                 good &= run.check_tools()
+                good &= run.chosen.plain or check_types(run)
         finally:
             status = run.stop()
         if chosen.check:
-            if not chosen.preload:
-                left = scan(server)
-                good &= verdict(f"untyped allocations of listed types: {len(left)}", not left)
-                print("\n".join(f"     {line}" for line in left))
             good &= check_log(run, status)
         return good
 
 
 def place(chosen):
-    """Where everything of this server is: each source, and what is not converted, has its own."""
+    """Where everything of this server is: each source, and what has no types, has its own."""
     source = os.path.basename(os.path.abspath(chosen.source)) if chosen.source else chosen.tag
-    names = [chosen.server, source and source.replace("/", "-"), "tokens" if chosen.tokens else "stock" if chosen.preload else None]
+    names = [chosen.server, source and source.replace("/", "-"), "plain" if chosen.plain else None]
     return os.path.join(ROOT, "build", "servers", "-".join(filter(None, names)))
 
 
 def main():
     chosen = options()
     folder = place(chosen)
-    server = SERVERS[chosen.server](Steps(folder), not chosen.preload)
+    server = SERVERS[chosen.server](Steps(folder))
     try:
         build(server, chosen)
         good = chosen.build or run_server(server, chosen)

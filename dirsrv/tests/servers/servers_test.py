@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """./run server, without a server: configuration and messages.
 
-usage: build_test.py SOURCE_FOLDER [TEST...]
+usage: servers_test.py SOURCE_FOLDER [TEST...]
 """
 import os
 import shutil
@@ -11,10 +11,12 @@ import tempfile
 import unittest
 import unittest.mock
 
-sys.path.insert(0, os.path.join(sys.argv.pop(1), "dirsrv", "servers", "build"))
+sys.path.insert(0, os.path.join(sys.argv.pop(1), "dirsrv", "servers"))
 # pylint: disable=wrong-import-position
 import server as command
 from ds389 import Ds389
+from openldap import OpenLdap
+from shares import live_bytes, named
 from steps import Failure, Steps, debianize
 
 TEMPLATE = """dn: cn=config
@@ -47,7 +49,7 @@ class Temporary(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.server = Ds389(Steps(self.folder), True)
+        self.server = Ds389(Steps(self.folder))
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -98,7 +100,7 @@ class Source(Temporary):
     """What is wrong with a source is said in one line."""
 
     def test_says_that_the_crates_are_missing(self):
-        os.mkdir(self.path("converted"))
+        os.mkdir(self.path("source"))
         with self.assertRaisesRegex(Failure, "^the source has no debian/vendor.*apt-get source 389-ds-base"):
             self.server.crates()
 
@@ -121,25 +123,38 @@ class Source(Temporary):
             self.debian("--- a/text\n+++ b/text\n@@ -1 +1 @@\n-other\n+new\n")
 
 
-class Conversion(Temporary):
-    """By an spatch that adds a line to its file, and then fails or not."""
+class Types(Temporary):
+    """What a source gets to pass its types on."""
 
-    def convert(self, status):
-        path = self.path("bin", "spatch")
-        write(path, f'#!/bin/sh\nfor file; do :; done\necho converted >>"$file"\nexit {status}\n')
-        os.chmod(path, 0o755)
-        with unittest.mock.patch.dict(os.environ, PATH=f"{self.path('bin')}:{os.environ['PATH']}"):
-            command.convert(self.server)
+    def setUp(self):
+        super().setUp()
+        self.server = OpenLdap(Steps(self.folder))
+        write(self.path("source", "libraries", "liblber", "memory.c"), "\tp = ber_memalloc_x( len, ctx );\n")
 
-    def test_begins_anew_after_an_interruption(self):
-        name = os.path.join("ldap", "servers", "slapd", "a.c")
-        text = "p = slapi_ch_calloc(1, sizeof(Slapi_Entry));\n"
-        write(self.path("source", name), text)
-        with self.assertRaises(Failure):
-            self.convert(1)
-        self.convert(0)
-        self.assertEqual(read(self.path("converted", name)), text + "converted\n")
-        self.assertEqual(read(self.path("source", name)), text)
+    @unittest.skipUnless(shutil.which("clang-22"), "clang-22 is not installed")
+    def test_are_an_attribute_a_wrapper_and_a_cast(self):
+        for _ in range(2):  # the second time after an interruption
+            command.pass_types(self.server)
+        self.assertIn("void *ch_malloc(unsigned long size) __attribute__((alloc_size(1), noinline));\n",
+                      read(self.path("typed", "tokens.h")))
+        self.assertEqual(read(self.path("source", "libraries", "liblber", "memory.c")),
+                         "\tp = (char *)ber_memalloc_x( len, ctx );\n")
+        names = subprocess.run(["nm", self.path("typed", "tokens.a")], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(names.count(" T __alloc_token_"), len(self.server.allocators.splitlines()))
+
+
+class Shares(unittest.TestCase):
+    """Of live bytes that have a type."""
+
+    ANSWER = {"process": {"large_bytes": 80}, "caches": [
+        {"name": "conn-2k", "objects": 1, "object_size": 20, "large_bytes": 30},
+        {"name": "token-D5D5177A51D2519E", "objects": 2, "object_size": 5},
+        {"name": "size-96", "objects": 2, "object_size": 10}]}
+
+    def test_count_classes_and_large_allocations(self):
+        types = live_bytes(self.ANSWER)
+        self.assertEqual((types["conn"], types["(no type)"], sum(types.values())), (50, 20, 130))
+        self.assertAlmostEqual(named(types), 50 / 130)
 
 
 class Reason(Temporary):
@@ -158,16 +173,6 @@ class Environment(Temporary):
         with unittest.mock.patch.dict(os.environ, SLAB_DEBUG="U", OTHER="x"):
             found = run.environment()
         self.assertEqual((found["SLAB_DEBUG"], found["SLAB_CONTROL"], "OTHER" in found), ("U", "on", False))
-
-
-class Scan(Temporary):
-    """For allocations that are not typed."""
-
-    def test_takes_no_comment_for_an_allocation(self):
-        write(self.path("converted", "ldap", "servers", "slapd", "a.c"),
-              "/* p = slapi_ch_calloc(1, sizeof(Slapi_Entry)); */\np = slapi_ch_calloc(1, sizeof(Slapi_Entry));\n")
-        found = command.scan(self.server)
-        self.assertEqual([line.split(":")[1] for line in found], ["2"])
 
 
 if __name__ == "__main__":

@@ -54,20 +54,18 @@ class OpenLdap:
     name, program, package = "openldap", "slapd", "openldap"
     repository, tag = "https://git.openldap.org/openldap/openldap.git", "OPENLDAP_REL_ENG_2_5_13"
     tested = ("2.5.13", "2.7.0")
-    preloads = ("libslab_malloc.so.0",)
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
-    allocators, casts = ALLOCATORS, CASTS
+    allocators, casts, compiler_flags = ALLOCATORS, CASTS, ""
 
-    def __init__(self, steps: Steps, typed):
+    def __init__(self, steps: Steps):
         self.steps = steps
-        self.original = steps.path("source")
-        self.source = steps.path("converted") if typed else self.original
+        self.source = steps.path("source")
         self.build_folder = steps.path("build")
 
     def version(self):
         """Of the source."""
-        with open(os.path.join(self.original, "build", "version.var"), encoding="utf-8") as file:
+        with open(os.path.join(self.source, "build", "version.var"), encoding="utf-8") as file:
             text = file.read()
         numbers = [re.search(rf"^ol_{part}=(\S+)", text, re.M) for part in ("major", "minor", "patch")]
         return ".".join(number.group(1) for number in numbers if number)

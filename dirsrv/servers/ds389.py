@@ -10,7 +10,7 @@ SUFFIX = "dc=example,dc=com"
 ROOT_DN = "cn=Directory Manager"
 BACKEND = "userroot"
 FOLDERS = ("schema", "lock", "tmp", "cert", "ldif", "bak", "run", "inst", "logs", "db")
-LIBRARIES = ("libslapd", "libldaputil", "libns-dshttpd")
+LIBRARIES = ("libldaputil", "libns-dshttpd")
 # What the server's template switches on, and what the server loads without being told to. The database
 # comes first: libtool links the replication plug-in anew when it installs it, with the installed database.
 PLUGINS = ("libback-ldbm",) + tuple(f"lib{name}-plugin" for name in (
@@ -26,12 +26,18 @@ SETTINGS = {
 }
 
 
-# The functions that allocate, and the place of the size among the arguments. They are in libslapd, which has their wrappers.
+# The functions that allocate, and the place of the size among the arguments. libslapd has them and their wrappers.
 ALLOCATORS = """\
 1	char *slapi_ch_malloc(unsigned long size)
 1, 2	char *slapi_ch_calloc(unsigned long nelem, unsigned long size)
 2	char *slapi_ch_realloc(char *block, unsigned long size)
 """
+# A copied string gets a type, too: char.
+CASTS = (("ldap/servers/slapd/ch_malloc.c", r"newmem = strdup\(s1\);",
+          r"if ((newmem = (char *)malloc(strlen(s1) + 1)))\n        strcpy(newmem, s1);"),)
+# gcc's atomic functions of a size, which clang has without the size.
+CLANG = " ".join(f"-D__atomic_{name.removesuffix('_n')}_{size}=__atomic_{name}"
+                 for name in ("add_fetch", "sub_fetch", "load_n", "store_n") for size in (4, 8))
 
 
 def la(names):
@@ -53,19 +59,17 @@ class Ds389:
     name, program, package = "389", "ns-slapd", "389-ds-base"
     repository, tag = "https://github.com/389ds/389-ds-base.git", "389-ds-base-2.3.1"
     tested = ("2.3.1",)
-    preloads = ("libslab-389ds.so", "libslab_malloc.so.0")
     root = ROOT_DN
-    allocators, casts = ALLOCATORS, ()
+    allocators, casts, compiler_flags = ALLOCATORS, CASTS, CLANG
 
-    def __init__(self, steps: Steps, typed):
+    def __init__(self, steps: Steps):
         self.steps = steps
-        self.original = steps.path("source")
-        self.source = steps.path("converted") if typed else self.original
+        self.source = steps.path("source")
         self.prefix = steps.path("prefix")
 
     def version(self):
         """Of the source."""
-        with open(os.path.join(self.original, "VERSION.sh"), encoding="utf-8") as file:
+        with open(os.path.join(self.source, "VERSION.sh"), encoding="utf-8") as file:
             text = file.read()
         numbers = [re.search(rf"^VERSION_{part}=(\S+)", text, re.M) for part in ("MAJOR", "MINOR", "MAINT")]
         return ".".join(number.group(1) for number in numbers if number)
@@ -77,13 +81,15 @@ class Ds389:
         self.steps.once("crates", 1, self.crates)
         self.steps.once("configure", 12, self.configure)
         others = dict(flags, TYPED_WRAPPERS="")
+        plain = {"TYPED_CC": flags["TYPED_CC"], "TYPED_CFLAGS": self.compiler_flags}  # the C++ compiler links it
         for name, seconds, targets, its in (
                 ("compile Rust", 95, ["dberrstrs.h", "rust-slapi-private.h", "rust-nsslapd-private.h"], others),
                 ("compile libslapd", 65, ["libslapd.la"], flags),
+                ("compile libns-dshttpd", 10, ["libns-dshttpd.la"], plain),
                 ("compile server", 60, ["ns-slapd", "libback-ldbm.la"], others),
                 ("compile plug-ins", 140, la(PLUGINS), others)):
             self.steps.once(name, seconds, lambda targets=targets, its=its: self.make(its, jobs, *targets))
-        self.steps.once("install", 10, lambda: self.install(others))
+        self.steps.once("install", 10, lambda: self.install(flags, others))
 
     def make(self, flags, *words):
         """Debian's cargo and rustc know its crates; another toolchain of the user's may not."""
@@ -111,8 +117,11 @@ class Ds389:
         self.steps.run(["./configure", f"--prefix={self.prefix}", "--with-openldap", "--enable-rust-offline",
                         f"CC={HERE}/cc", "CFLAGS=-O2 -g"], "configure.log", self.source)
 
-    def install(self, flags):
-        """Into the prefix, what runs and what the server reads: not all that `make install` builds."""
+    def install(self, flags, others):
+        """Into the prefix, what runs and what the server reads: not all that `make install` builds. libtool links
+        the libraries once more.
+        """
+        self.make(flags, "install-serverLTLIBRARIES", "server_LTLIBRARIES=libslapd.la")
         for target, variable, files in (
                 ("install-libLTLIBRARIES", "", []),
                 ("install-serverLTLIBRARIES", "server_LTLIBRARIES", la(LIBRARIES)),
@@ -123,7 +132,7 @@ class Ds389:
                 ("install-sampledataDATA", "", []),
                 ("install-systemschemaDATA", "", []),
                 ("install-schemaDATA", "", [])):
-            self.make(flags, target, *([f"{variable}={' '.join(files)}"] if files else []))
+            self.make(others, target, *([f"{variable}={' '.join(files)}"] if files else []))
 
     # ---- running ----
 
