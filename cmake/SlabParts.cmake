@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Which parts are built. libslab, libslab_malloc and libslab-389ds always are: they need a C
+# Which parts are built. libslab and libslab_malloc always are: they need a C
 # compiler and nothing else.
 
 option(SLAB_BUILD_DIRSRV "libslab_dirsrv; needs liburcu" ON)

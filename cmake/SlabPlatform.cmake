@@ -40,7 +40,7 @@ if(SLAB_SANITIZE)
 endif()
 
 if(NOT SLAB_HAVE_GLIBC)
-	message(STATUS "This C library is not glibc: libslab-389ds is left out, the "
+	message(STATUS "This C library is not glibc: the "
 		"engines are cmpxchg16b and mutex, and reports take the dynamic linker's lock.")
 elseif(NOT SLAB_HAVE_DL_FIND_OBJECT)
 	message(STATUS "glibc is older than 2.35: without restartable sequences the fastest "

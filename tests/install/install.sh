@@ -61,10 +61,6 @@ for engine in rseq cmpxchg16b mutex; do
 	SLAB_ENGINE=$engine "$tmp/cmake/consumer_host" "$tmp/cmake/consumer_plugin.so"
 done
 
-step "libslab-389ds.so in a program that has no libslapd"
-env -u LD_LIBRARY_PATH LD_PRELOAD="$(find "$prefix" -name libslab-389ds.so)" cat /proc/self/maps >"$tmp/log" 2>&1
-grep -q '/libslab-389ds\.so' "$tmp/log" || fail "it was not loaded"
-
 step "libslab_malloc.so in a program that does not know libslab"
 env -u LD_LIBRARY_PATH LD_PRELOAD="$(find "$prefix" -name libslab_malloc.so.0)" cat /proc/self/maps >"$tmp/log" 2>&1
 for library in libslab_malloc libslab; do

@@ -11,7 +11,7 @@ set -eu
 cmake=$1 source=$2 folder=$3 cc=$4
 
 core_build "$cmake" "$source" "$folder" -DCMAKE_C_COMPILER="$cc" -DSLAB_GLIBC=2.34
-for library in libslab.so libslab_malloc.so libslab-389ds.so; do
+for library in libslab.so libslab_malloc.so; do
 	[ -e "$folder/lib/$library" ] || fail "there is no $library"
 	readelf -VW "$folder/lib/$library" | grep -o 'Name: GLIBC_[0-9.]*' |
 		sed 's/.*_//' | sort -V | tail -n 1 >"$folder/newest"

@@ -40,7 +40,7 @@ compile()
 }
 
 # The parts above libslab, without their tests.
-parts="dirsrv/all malloc/all dirsrv/servers/preload/all tools/all tools/libinspect/all examples/all benchmarks/all"
+parts="dirsrv/all malloc/all tools/all tools/libinspect/all examples/all benchmarks/all"
 # All but the tests, which take longer to compile than the rest; ./run test builds them.
 programs="slab slab_static slab_lto slab_dirsrv docs/man/all $parts"
 

@@ -33,7 +33,7 @@ MALLOC = (r"(__libc_)?(malloc|free|calloc|realloc|memalign|aligned_alloc|posix_m
 MALLOC_SIDE = r"slab_.*|allocate|front_of|free_deferred|or_abort"
 SLAPD_LISTS = r"(slap_op|entry|attrs?)_(alloc|prealloc|free)"
 ALLOCATING = [
-    (re.compile(r"lib(slab|slab_malloc|slab-389ds|jemalloc|tcmalloc_minimal|mimalloc)\.so.*"),
+    (re.compile(r"lib(slab|slab_malloc|jemalloc|tcmalloc_minimal|mimalloc)\.so.*"),
      re.compile(r".*")),
     (re.compile(r"libslab_dirsrv\.so.*"), re.compile(r"batch_.*")),
     (re.compile(r"libc\.so.*|libc-.*\.so"), re.compile(MALLOC)),
