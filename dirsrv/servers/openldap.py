@@ -57,6 +57,7 @@ class OpenLdap:
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
     allocators, casts, compiler_flags = ALLOCATORS, CASTS, ""
+    least_typed = 80  # per cent of the live bytes
 
     def __init__(self, steps: Steps):
         self.steps = steps

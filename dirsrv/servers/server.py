@@ -23,7 +23,6 @@ PASSWORD = "secret"
 MIX = "search=70,base=10,or=5,modify=5,add=10"
 PATIENCE_S = 60
 COMPILER = "clang-22"
-LEAST_TYPED = 80  # per cent
 
 
 def options():
@@ -161,8 +160,9 @@ def ldapload():
 
 
 def flags(server):
-    """For cc, with types: the header with attributes before each source; behind each program what passes types on, and the
-    archive. Where a library has the allocation functions, it alone has TYPED_WRAPPERS."""
+    """For cc, with types: the header with attributes before each source; behind each program what passes types on,
+    and the archive. Where a library has the allocation functions, it alone has TYPED_WRAPPERS.
+    """
     typed = server.steps.path("typed")
     return {"TYPED_CFLAGS": f"{server.compiler_flags} -fsanitize=alloc-token -fsanitize-alloc-token-extended "
                             f"-include {typed}/tokens.h",
@@ -171,7 +171,7 @@ def flags(server):
 
 
 def pass_types(server):
-    """The header and the archive: each allocation function of the server, its wrapper in a file of its own, and casts."""
+    """The header and the archive: each allocation function, its wrapper in a file of its own, and casts."""
     steps = server.steps
     for name, place, cast in server.casts:
         path = os.path.join(server.source, name)
@@ -222,7 +222,7 @@ def verdict(text, good):
 def check_types(run):
     """The bytes in caches and above them that have a type."""
     share = 100 * named(live_bytes(json.loads(run.slabinfo("--json").stdout)))
-    return verdict(f"{share:.1f} % of the live bytes have a type", share >= LEAST_TYPED)
+    return verdict(f"{share:.1f} % of the live bytes have a type", share >= run.server.least_typed)
 
 
 def check_log(run, status):
