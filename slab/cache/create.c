@@ -187,6 +187,8 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 		     (flags & SLAB_HARDEN_FREE ? SLAB_TAG_HARDEN : 0);
 	cache->ctor = args->ctor;
 	cache->dtor = args->dtor;
+	/* Destructors see objects that were in use only. */
+	cache->coloured = !args->dtor;
 	cache->isolate = args->isolate;
 	cache->migrate = args->migrate;
 	cache->arg = args->arg;

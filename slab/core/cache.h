@@ -161,6 +161,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	uint64_t flags; /* without debug flags */
 	uintptr_t tag; /* tag of the user of slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
 	struct slab_order small, large; /* the same if no smaller slab suits the objects */
+	bool coloured; /* fresh slabs begin at different cache lines (core/objects_take.c) */
 	unsigned min_partial; /* atomic: empty slabs that each shard keeps; changed by tuning */
 	unsigned array_least,
 		array_most; /* atomic: bounds of the length of arrays (percpu/length.h) */

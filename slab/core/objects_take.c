@@ -25,6 +25,10 @@
 /* Slabs in wrong buckets that one search moves at most. */
 #define MOVES 8u
 
+/* The sets of a cache with 4 KiB in each way. Steps of the golden ratio spread any number of slabs. */
+#define COLOUR_LINES 64u
+#define COLOUR_STEP 39u
+
 /* Memory is populated in pieces: a small cache then touches little of it. */
 #define POPULATE_BYTES 16384u
 #define POPULATE_ALL_SLABS 4u
@@ -124,13 +128,33 @@ static size_t populate_target(const struct slab_cache *cache, const struct slab 
 	return target < slab_bytes(slab) ? target : slab_bytes(slab);
 }
 
+/* Begin a fresh slab within its first 4 KiB, at another cache line in each slab: else the first objects
+ * of all caches compete for one set of the processor's cache. The objects before are free.
+ * Returns up to which object the slab may serve now. */
+static unsigned colour(const struct slab_cache *cache, struct slab *slab)
+{
+	const uintptr_t unit = (uintptr_t)slab->base >> SEGMENT_UNIT_SHIFT;
+	const unsigned line = unit * COLOUR_STEP % COLOUR_LINES;
+	const unsigned most = (unsigned)(COLOUR_LINES * CPU_CACHELINE / cache->size);
+	const unsigned n = most * line / COLOUR_LINES;
+
+	if (slab->initialized || !n || !cache->coloured)
+		return slab->objects;
+	for (unsigned word = 0; word * 64 < n; word++)
+		set_map(slab, word, bits_low(n - word * 64));
+	set_free(slab, n);
+	__atomic_store_n(&slab->initialized, (uint16_t)n, __ATOMIC_RELAXED);
+	return most;
+}
+
 /* Pick objects that were never in use, without constructor. */
 static void pick_fresh(struct take *take, struct slab *slab)
 {
+	const unsigned most = colour(take->cache, slab);
 	unsigned first = slab->initialized, last = first + take->want, end;
 
-	if (last > slab->objects)
-		last = slab->objects;
+	if (last > most)
+		last = most;
 	for (unsigned i = first; i < last && take->picks < PICKS; i = end) {
 		end = (i | 63) + 1 < last ? (i | 63) + 1 : last;
 		add_pick(take, slab->base, i / 64, bits_low(end - i) << i % 64);

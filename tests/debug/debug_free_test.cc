@@ -65,6 +65,7 @@ TEST_P(WrongFreeOfAnEntry, IsReportedAndChangesNothing)
 	const std::string pointer =
 		wrong.at ? (wrong.at > 0 ? "OBJ+" : "OBJ") + std::to_string(wrong.at) : "OBJ";
 	test_cache cache(64, wrong.older ? 0 : all_debug_flags);
+	static_cast<struct slab_cache *>(cache)->coloured = false;
 	const place entry(slab_alloc(cache));
 	void *other = wrong.older ? slab_alloc(cache) : nullptr;
 

@@ -117,6 +117,8 @@ protected:
 	explicit ShardTest(std::size_t size = 1024, const struct slab_cache_args *args = nullptr)
 		: owner_(size, 0, args), cache_(owner_), shard_(cache_->shard)
 	{
+		/* Slabs serve the lowest address first. */
+		cache_->coloured = false;
 		pin(0);
 		one_order(cache_);
 	}
