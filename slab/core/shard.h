@@ -129,7 +129,7 @@ size_t caches_reap(const struct slab_cache *but);
  * shard_walk_piece: one piece of a walk, which begins as {.shard = shard}. false: it has ended. The
  * caller goes on until then.
  */
-#define WALK_PIECE 64u
+#define WALK_PIECE 32u
 typedef bool shard_visit(struct shard *shard, struct slab *slab, void *arg);
 struct shard_walk {
 	struct shard *shard;
