@@ -4,6 +4,6 @@
 
 #include "token_forward.h"
 
-__thread uint64_t slab_token_wrapped;
+__thread uint64_t slab_token_wrapped __attribute__((tls_model("initial-exec")));
 
 FORWARD_ALL(TOKEN_ENTRIES_C)
