@@ -7,14 +7,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-long peek(void *to, const void *from, size_t len)
+long peek_pieces(void *to, size_t len, const struct iovec *from, size_t count)
 {
-	const struct iovec local = {to, len}, remote = {(void *)from, len};
+	const struct iovec local = {to, len};
 	const int saved_errno = errno;
-	long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, from, count, 0UL);
 
 	if (copied < 0)
 		copied = -errno;
 	errno = saved_errno;
 	return copied;
+}
+
+long peek(void *to, const void *from, size_t len)
+{
+	const struct iovec piece = {(void *)from, len};
+
+	return peek_pieces(to, len, &piece, 1);
 }

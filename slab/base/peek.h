@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+struct iovec;
+
 /*
  * peek: copy memory. The kernel copies, so no fault occurs, and memory checkers do not object.
  *
@@ -11,3 +13,5 @@
  * one; or another error: the system call is refused. Async-signal-safe; errno keeps its value.
  */
 long peek(void *to, const void *from, size_t len);
+/* The same of `count` pieces, one after the other: `len` bytes in all. */
+long peek_pieces(void *to, size_t len, const struct iovec *from, size_t count);

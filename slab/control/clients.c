@@ -106,7 +106,7 @@ static bool is_allowed(int fd, bool *ret_root)
 	return *ret_root || (peer.uid == geteuid() && prctl(PR_GET_DUMPABLE) == 1);
 }
 
-static void add_client(struct client *client, int fd, bool is_root)
+static void add_client(struct client *client, int fd)
 {
 	unsigned tag = (unsigned)(client - control_clients);
 
@@ -119,7 +119,6 @@ static void add_client(struct client *client, int fd, bool is_root)
 		return;
 	}
 	client->used = true;
-	client->is_root = is_root;
 	client->progress = control_now();
 	control_server.clients++;
 	control_update_timer();
@@ -134,7 +133,7 @@ void control_accept(void)
 		     : -1;
 
 	if (fd >= 0 && is_allowed(fd, &is_root) && requests_ready()) {
-		add_client(slot, fd, is_root);
+		add_client(slot, fd);
 	} else if (fd >= 0) {
 		close(fd);
 	} else if (!slot || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)) {
@@ -179,15 +178,22 @@ static void send_reply(struct client *client)
 		drop_client(client);
 }
 
-/* Answer a request line of `len` bytes; there is room for a zero behind it. */
+/* Answer a request line of `len` bytes; there is room for a zero behind it. Since the client connected, the
+ * program may have changed its user, or may have forbidden its user to look into it. */
 static void answer_line(struct client *client, char *line, size_t len)
 {
+	bool is_root;
+
+	if (!is_allowed(client->socket.fd, &is_root)) {
+		drop_client(client);
+		return;
+	}
 	line[len] = '\0';
 	if (strlen(line) < len) {
 		slab_control_refuse(&client->reply, "a request has no zero bytes");
 	} else {
 		line[strcspn(line, "\r")] = '\0';
-		client->stays = slab_control_answer(&client->reply, line, client->is_root);
+		client->stays = slab_control_answer(&client->reply, line, is_root);
 	}
 	send_reply(client);
 	control_update_timer(); /* the request may have started counting or sampling */

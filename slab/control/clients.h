@@ -39,7 +39,6 @@ extern uint32_t control_wakes;
 
 struct client {
 	bool used;
-	bool is_root;
 	bool stays; /* it may send another request after this answer */
 	struct descriptor socket;
 	uint64_t progress; /* when it last sent or received data, ms */

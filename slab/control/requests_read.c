@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The request of the control socket that reads memory: "read ADDRESS SIZE STRIDE COUNT". It serves users
- * who may not read the process themselves (ptrace(2)), and gives them libslab's own structures alone. The
- * kernel copies, so memory that a thread unmaps meanwhile is an error.
+ * who may not read the process themselves (ptrace(2)), and gives them libslab's own structures alone. Locks keep
+ * these where they are until they are copied: afterwards the program may have other data there.
  */
 #include <errno.h>
 #include <limits.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,8 +18,11 @@
 #include "control/own_memory.h"
 #include "control/reply.h"
 #include "core/registry.h"
+#include "pages/segment.h"
 
 #define READ_BYTES_MAX (1L << 18)
+#define READ_PIECES_MAX 1024L
+#define PIECES_AT_ONCE 64L
 #define SOCKET_BYTES 16384u /* less than a socket holds */
 
 struct pieces {
@@ -38,7 +42,8 @@ static bool parse(const char *rest, struct pieces *pieces)
 	return take_number(&rest, 1, LONG_MAX / 2, &pieces->address) &&
 	       take_number(&rest, 1, READ_BYTES_MAX, &pieces->size) &&
 	       take_number(&rest, 0, INT_MAX, &pieces->stride) &&
-	       take_number(&rest, 1, READ_BYTES_MAX / pieces->size, &pieces->count) && !*rest;
+	       take_number(&rest, 1, READ_PIECES_MAX, &pieces->count) && !*rest &&
+	       pieces->count <= READ_BYTES_MAX / pieces->size;
 }
 
 static const char *piece(const struct pieces *pieces, long i)
@@ -88,49 +93,66 @@ static bool copy_through_socket(const struct pieces *pieces, char *to)
 
 static bool copy(const struct pieces *pieces, char *to)
 {
-	long n = pieces->size;
+	struct iovec from[PIECES_AT_ONCE];
+	long bytes = 0, copied = 0;
 
-	for (long i = 0; i < pieces->count && n == pieces->size; i++)
-		n = peek(to + i * n, piece(pieces, i), (size_t)n);
-	return n == pieces->size || (n < 0 && n != -EFAULT && copy_through_socket(pieces, to));
+	for (long i = 0, n = 0; i < pieces->count && copied == bytes; i += n) {
+		for (n = 0; n < PIECES_AT_ONCE && i + n < pieces->count; n++)
+			from[n] =
+				(struct iovec){(void *)piece(pieces, i + n), (size_t)pieces->size};
+		bytes = n * pieces->size;
+		copied = peek_pieces(to + i * pieces->size, (size_t)bytes, from, (size_t)n);
+	}
+	return copied == bytes ||
+	       (copied < 0 && copied != -EFAULT && copy_through_socket(pieces, to));
 }
 
-/* Write the bytes behind the line of the answer. false: not all of them are there. */
-static bool put_bytes(struct slab_json *reply, const struct pieces *pieces)
+/* The line of the answer, and room for the bytes behind it. NULL: there is no memory. */
+static char *make_room(struct slab_json *reply, size_t bytes)
 {
-	const size_t bytes = (size_t)(pieces->size * pieces->count);
-	char *to;
-
 	control_begin(reply, true);
 	slab_json_number(reply, "bytes", bytes);
 	control_end(reply);
-	to = slab_json_room(reply, bytes);
-	return !to || copy(pieces, to);
+	return slab_json_room(reply, bytes);
+}
+
+static void refuse(struct slab_json *reply, const struct pieces *pieces, long foreign)
+{
+	slab_json_free(reply);
+	if (foreign < pieces->count)
+		slab_control_refuse(reply, "%p has no structure of libslab",
+				    (const void *)piece(pieces, foreign));
+	else
+		slab_control_refuse(reply, "the memory is gone, or may not be copied");
 }
 
 void control_answer_read(struct slab_json *reply, const char *rest)
 {
 	struct pieces pieces;
 	long foreign;
+	bool copied;
+	char *to;
 
 	if (!parse(rest, &pieces)) {
 		slab_control_refuse(reply,
 				    "read needs an address, a size, a distance and a number of "
-				    "pieces, of %ld bytes together at most",
-				    READ_BYTES_MAX);
+				    "pieces, at most %ld of %ld bytes together",
+				    READ_PIECES_MAX, READ_BYTES_MAX);
 		return;
 	}
+	to = make_room(reply, (size_t)(pieces.size * pieces.count));
+	if (!to)
+		return;
 	if (!mutex_lock_timed(&registry_lock)) {
+		slab_json_free(reply);
 		slab_control_refuse(reply, "another thread is creating or destroying a cache");
 		return;
 	}
+	segment_lock();
 	foreign = find_foreign(&pieces);
+	copied = foreign == pieces.count && copy(&pieces, to);
+	segment_unlock();
 	pthread_mutex_unlock(&registry_lock);
-	if (foreign < pieces.count) {
-		slab_control_refuse(reply, "%p has no structure of libslab",
-				    (const void *)piece(&pieces, foreign));
-	} else if (!put_bytes(reply, &pieces)) {
-		slab_json_free(reply);
-		slab_control_refuse(reply, "the memory is gone, or may not be copied");
-	}
+	if (!copied)
+		refuse(reply, &pieces, foreign);
 }

@@ -3,8 +3,8 @@
  * The directory of control sockets: finding it, creating it, and removing stale sockets.
  *
  * The directory may be in /tmp, so libslab does not trust it: it must be a directory and not a
- * link, must belong to this user, and must not be writable by others. getdents64() reads its
- * entries, since opendir() calls malloc.
+ * link, must belong to this user, and must not be writable by others. Others must not even search it: in a
+ * user namespace all users that it does not map have one number. getdents64() reads its entries, since opendir() calls malloc.
  */
 #define _GNU_SOURCE
 #include "control/runtime_dir.h"
@@ -33,7 +33,8 @@ static int open_own_dir(const char *path)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) {
+	if (fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) ||
+	    ((st.st_mode & (S_IRWXG | S_IRWXO)) && fchmod(fd, 0700) != 0)) {
 		close(fd);
 		return -EPERM;
 	}

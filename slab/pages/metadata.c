@@ -477,15 +477,11 @@ void metadata_decay(uint32_t epoch, bool all)
 
 bool metadata_has_range(const char *start, size_t bytes)
 {
-	bool found = false;
-
-	segment_lock();
 	for (unsigned node = 0; node < topology_nodes(); node++)
-		for (const struct arena *arena = metadata_arenas[node]; arena && !found;
-		     arena = arena->next)
-			found = range_has(arena, arena->mapped - SEGMENT_HEAD_OFFSET, start, bytes);
-	segment_unlock();
-	return found;
+		for (const struct arena *arena = metadata_arenas[node]; arena; arena = arena->next)
+			if (range_has(arena, arena->mapped - SEGMENT_HEAD_OFFSET, start, bytes))
+				return true;
+	return false;
 }
 
 /* libslab may not have started, so the number of nodes may be unknown. */

@@ -30,7 +30,7 @@ bool metadata_map(unsigned size_class, unsigned node);
 /* Return the memory of descriptors that have been free for a decay time to the OS, or, with `all`,
  * of all free ones; without the lock. */
 void metadata_decay(uint32_t epoch, bool all);
-/* Do these bytes lie in an arena? Without the lock. */
+/* Do these bytes lie in an arena? */
 bool metadata_has_range(const char *start, size_t bytes);
 /* In the child of a fork: list the blocks whose memory threads of the parent were returning. */
 void metadata_after_fork_child(void);

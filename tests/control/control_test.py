@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
-from processes import BUILD, SANITIZED, SOURCE, Case, Server, cache_of, read  # noqa: E402
+from processes import BUILD, SANITIZED, SOURCE, Case, Program, Server, cache_of, read  # noqa: E402
 
 ROOT = unittest.skipIf(os.geteuid(), "needs root")
 NOBODY = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -30,6 +30,15 @@ with contextlib.suppress(ConnectionError), socket.socket(socket.AF_UNIX) as stre
     stream.connect(sys.argv[1])
     stream.sendall(sys.argv[2].encode())
     print(stream.recv(4096).decode())"""
+# The same twice on one connection, the second time after a line of input.
+ASK_AGAIN = """import socket, sys
+with socket.socket(socket.AF_UNIX) as stream:
+    stream.connect(sys.argv[1])
+    stream.sendall(sys.argv[2].encode())
+    print(stream.recv(4096).partition(b"\\n")[0].decode(), flush=True)
+    sys.stdin.readline()
+    stream.sendall(sys.argv[2].encode())
+    print(len(stream.recv(4096)), "bytes", flush=True)"""
 
 
 class Client:
@@ -209,6 +218,14 @@ class Protocol(Control):
         self.assertEqual(self.server.finish()[0], 0)
         self.assertFalse(os.path.exists(self.socket(self.server)))
 
+    def test_others_cannot_search_a_directory_of_another_mode(self):
+        path = Path(self.folder, "slab")
+        path.mkdir()
+        path.chmod(0o755)
+        self.start()
+        self.assertEqual(path.stat().st_mode & 0o777, 0o700)
+        self.alive()
+
     def test_a_directory_that_is_not_safe_is_not_used(self):
         path = Path(self.folder, "slab")
         path.mkdir()
@@ -340,11 +357,11 @@ class Hardening(Control):
     def test_a_large_answer_arrives_whole(self):
         self.start()
         root = self.request("ping")["root"]
-        client = Client(self, self.server, f"slab/2 read {root} 64 0 4096\n".encode())
+        client = Client(self, self.server, f"slab/2 read {root} 256 0 1024\n".encode())
         client.end_requests()
         data = b"".join(iter(lambda: client.stream.recv(1 << 20), b"")).partition(b"\n")[2]
-        self.assertEqual(data, data[:64] * 4096)
-        self.assertEqual(len(data), 64 * 4096)
+        self.assertEqual(data, data[:256] * 1024)
+        self.assertEqual(len(data), 256 * 1024)
 
     def test_many_caches_are_read(self):
         """Statistics that are an answer of more than two megabytes."""
@@ -379,6 +396,18 @@ class Hardening(Control):
         self.server.do_task("d")
         self.assertEqual(self.as_nobody("ping"), "")
         self.alive()
+
+    @ROOT
+    def test_a_client_is_served_as_long_as_the_process_is_dumpable(self):
+        os.chmod(self.folder, 0o777)
+        self.start_by(*NOBODY)
+        root = self.request("ping")["root"]
+        client = Program(self, *NOBODY, "/usr/bin/python3", "-c", ASK_AGAIN, self.socket(self.server), f"slab/2 read {root} 8 0 1\n")
+        self.assertIn('"ok":true', client.line())
+        self.server.do_task("d")
+        client.process.stdin.write("\n")
+        client.process.stdin.flush()
+        self.assertEqual(client.line(), "0 bytes")
 
     @ROOT
     def test_only_root_makes_allocations_fail(self):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The request "read": what of the process's memory it serves, and what it refuses. */
 #include <sys/uio.h>
+#include <thread>
 
 #include "../support/refuse.h"
 #include "../support/server.h"
@@ -74,6 +75,36 @@ TEST_F(ReadTest, SeveralPiecesFollowOneAnother)
 	const std::string answer = ask_last(socket(), request(root(), 8, 8, 2));
 
 	EXPECT_EQ(answer.substr(answer.find('\n') + 1), once);
+}
+
+TEST_F(ReadTest, PiecesAreBounded)
+{
+	EXPECT_TRUE(contains(ask_last(socket(), request(root(), 1, 0, 1024)), "\"bytes\":1024"));
+	EXPECT_TRUE(contains(ask_last(socket(), request(root(), 1, 0, 1025)), "at most 1024"));
+}
+
+/* Whoever unmaps the head of a large allocation takes away its mark under the same lock. */
+TEST(ReadOwnTest, AHeadIsCopiedWhileItIsThere)
+{
+	void *large = slab_malloc(1 << 20);
+	char *start = segment_start(segment_of(large));
+	const std::string line =
+		"slab/2 read " + std::to_string(std::uintptr_t(segment_of(large))) + " 8 0 1";
+	struct slab_json json = {};
+
+	segment_lock();
+	segment_mark_large(start, 2 << 20, 0);
+	std::thread reader([&] { slab_control_answer(&json, line.c_str(), true); });
+	usleep(50000);
+	EXPECT_EQ(json.len, 0u);
+	segment_unlock();
+	reader.join();
+	EXPECT_TRUE(contains(std::string(json.text, json.len), "has no structure of libslab"));
+	segment_lock();
+	segment_mark_large(start, 0, 2 << 20);
+	segment_unlock();
+	slab_json_free(&json);
+	slab_mfree(large);
 }
 
 TEST_F(ReadTest, AConnectionServesManyRequests)

@@ -4,6 +4,7 @@
  * "read" serves libslab's structures (docs/control.md). What else is needed are headers of mapped files,
  * which are in the files.
  */
+#include "freeze.h"
 #include "memory_source.h"
 #include "peer.h"
 
@@ -12,6 +13,7 @@
 #define PATIENCE_SECONDS 2
 #define LINE_TEXT 512
 #define READ_BYTES_MAX ((size_t)1 << 18) /* of one request */
+#define READ_PIECES_MAX ((size_t)1024)
 
 /* --- a request and its line ----------------------------------------------------------------- */
 
@@ -25,10 +27,15 @@ static int receive(int fd, void *to, size_t size)
 	return (size_t)n == size ? 0 : -ECONNRESET;
 }
 
-/* The line is short, and nothing but its own bytes may be taken. */
+/* The line is short, and nothing but its own bytes may be taken. All of it has to come soon. */
 static int receive_line(int fd, char line[LINE_TEXT])
 {
+	const uint64_t end = freeze_now() + PATIENCE_SECONDS * UINT64_C(1000000);
+
 	for (size_t i = 0; i < LINE_TEXT - 1; i++) {
+		if (freeze_now() > end)
+			return -EAGAIN;
+
 		int error = receive(fd, &line[i], 1);
 
 		line[i + 1] = '\0';
@@ -107,9 +114,10 @@ static int read_file(const struct memory *memory, uint64_t address, size_t size,
 static int socket_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
 			      size_t count, void *to)
 {
-	const size_t at_once = READ_BYTES_MAX / size;
+	const size_t room = READ_BYTES_MAX / size,
+		     at_once = room < READ_PIECES_MAX ? room : READ_PIECES_MAX;
 	unsigned char *at = to;
-	int error = 0;
+	int error = room ? 0 : -EINVAL;
 
 	while (!error && count) {
 		const size_t pieces = count < at_once ? count : at_once;
