@@ -85,19 +85,20 @@ static bool is_deleted(const char *name)
 }
 
 /* The file whose first mapping has this name. One that was deleted or replaced has no path any more,
- * but the kernel still opens it. */
+ * but the kernel still opens it. Root has the kernel open all files of a container, where a path may be a link
+ * that leads out. */
 static void find_path(struct files *files, const struct mapping *mapping, const char *name)
 {
 	snprintf(files->name, PATH_MAX, "%s", name);
 	snprintf(files->path, PATH_MAX, "%s%s", files->root, name);
-	if (!is_deleted(name))
+	if (!is_deleted(name) && (!*files->root || geteuid() != 0))
 		return;
 	if (strcmp(name, files->exe) == 0)
 		snprintf(files->path, PATH_MAX, "/proc/%d/exe", files->pid);
 	else
 		snprintf(files->path, PATH_MAX, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 			 files->pid, mapping->start, mapping->end);
-	if (access(files->path, R_OK) != 0)
+	if (is_deleted(name) && access(files->path, R_OK) != 0)
 		snprintf(files->path, PATH_MAX, "%s", name);
 }
 

@@ -30,11 +30,17 @@ static int open_socket(int seconds)
 	return fd;
 }
 
+static int open_resolved(int dir, const char *path, uint64_t resolve)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
 /* Open a socket by its path in the root of another process, "/proc/PID/root" and `below`, which may be a
  * container: no link in there leads out. */
 static int open_in_root(const char *path, const char *below)
 {
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	char root[32];
 	int dir, fd;
 
@@ -42,7 +48,7 @@ static int open_in_root(const char *path, const char *below)
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, dir, below, &how, sizeof(how));
+	fd = open_resolved(dir, below, RESOLVE_IN_ROOT);
 	close_kept(dir);
 	return fd;
 }
@@ -81,18 +87,28 @@ static int connect_as(pid_t pid, const char *path, int seconds)
 	return fd;
 }
 
+/* Root follows no link in a folder of a user, who may have it lead to any socket of the machine. */
+static bool is_of_user(const char *path)
+{
+	return geteuid() == 0 && (strncmp(path, "/tmp/slab-", strlen("/tmp/slab-")) == 0 ||
+				  strncmp(path, "/run/user/", strlen("/run/user/")) == 0);
+}
+
 int peer_connect(const char *path, int seconds)
 {
-	int pid, length = 0, socket, fd;
+	int pid = 0, length = 0, socket, fd;
 	char link[32];
 
-	if (sscanf(path, "/proc/%d/root%n", &pid, &length) != 1 || path[length] != '/')
+	if (sscanf(path, "/proc/%d/root%n", &pid, &length) == 1 && path[length] == '/')
+		socket = open_in_root(path, path + length);
+	else if (is_of_user(path))
+		socket = open_resolved(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
+	else
 		return connect_to(path, seconds);
-	socket = open_in_root(path, path + length);
 	if (socket < 0)
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", socket);
-	fd = connect_as(pid, link, seconds);
+	fd = pid ? connect_as(pid, link, seconds) : connect_to(link, seconds);
 	close_kept(socket);
 	return fd;
 }
