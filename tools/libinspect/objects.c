@@ -127,12 +127,20 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 static int add_reserve(const struct inspection *in, struct held_list *list, size_t i)
 {
 	const struct slab_cache *copy = in->caches[i].copy;
+	const struct cache_reserve *now;
+	int error;
 
 	if (!copy->reserve)
 		return 0;
-	return add_objects(in, list, i, HELD_IN_RESERVE,
-			   (uintptr_t)copy->reserve + offsetof(struct cache_reserve, obj),
-			   sizeof(void *), copy->memory.reserve_left);
+	error = add_objects(in, list, i, HELD_IN_RESERVE,
+			    (uintptr_t)copy->reserve + offsetof(struct cache_reserve, obj),
+			    sizeof(void *), copy->memory.reserve_left);
+	if (error != -EFAULT)
+		return error;
+	/* A cache that a thread destroys loses its reserve. */
+	error = inspect_read(in, in->caches[i].address + offsetof(struct slab_cache, reserve),
+			     sizeof(now), &now);
+	return !error && now == copy->reserve ? -EFAULT : error;
 }
 
 /* --- sorting, without memory -------------------------------------------------------------- */
