@@ -19,7 +19,8 @@
  * pages_lock protects the segments and what the rest of the page layer has, for a few instructions
  * at a time. A thread maps a segment without the lock, before other threads know the segment. If
  * two threads do this at once, the second one unmaps its segment again. A fork may leave the child
- * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start.
+ * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start, and
+ * its first guard is two pages (segment_trim_guard()).
  */
 #include <errno.h>
 
@@ -251,10 +252,10 @@ static struct segment *map_part(unsigned shift, unsigned pool, bool *ret_grown)
 
 void segment_trim_guard(void *start)
 {
-	const size_t most = SEGMENT_HEAD_OFFSET - os_page_size();
+	const size_t page = os_page_size();
 
-	if (most && cpu_space_is_short())
-		os_unmap(start, most);
+	if (SEGMENT_HEAD_OFFSET > 2 * page && cpu_space_is_short())
+		os_unmap((char *)start + page, SEGMENT_HEAD_OFFSET - 2 * page);
 }
 
 bool segment_map(unsigned shift, unsigned pool)

@@ -55,7 +55,8 @@ NOT_EMULATED = {
         "MemoryTest.FreeSegmentsAreUnmappedForALargeAllocation",
         "MemoryTest.OutOfMemoryIsNullAndEnomem",
         "MemoryTest.OutOfMemoryStaysNullUntilSomethingIsFreed", "MemoryTest.BulkDeliversWhatThereIs",
-        "MemoryTest.CreationWithoutMemoryIsEnomem", "MemoryTest.MallocWithoutMemoryIsEnomem"],
+        "MemoryTest.CreationWithoutMemoryIsEnomem", "MemoryTest.MallocWithoutMemoryIsEnomem",
+        "SegmentMark.StaysBesideLargeAllocationsWhereSpaceIsShort"],
     "qemu-user has no process_vm_readv(2)": [
         "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject",
         "InspectTest.*", "ObjectsTest.*"],

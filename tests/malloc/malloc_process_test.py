@@ -113,6 +113,9 @@ class Memory(Case):
         for command in ("bash -c :", f"{PROGRAM} wait </dev/null"):
             self.works(self.in_address_space(40000, command))
 
+    def test_frees_what_lies_beside_large_allocations_there(self):
+        self.works(self.in_address_space(300000, f"{PROGRAM} beside_large"), "", "")
+
     def test_never_crashes_for_lack_of_address_space(self):
         """Programs at each limit from too little for themselves on: they work, or say that there is no memory, as does the
         dynamic linker. Below some limits the kernel kills them as it starts them, with the library or without."""

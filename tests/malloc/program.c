@@ -250,6 +250,17 @@ static int limit(void)
 	return 0;
 }
 
+/* The mapping of the large block, with its head, would end 32 KiB behind the start of the others' segment. */
+static int beside_large(void)
+{
+	for (unsigned i = 0; i < 20000; i++)
+		block[i] = malloc(40);
+	free(malloc(((16 << 20) + (32 << 10)) - (84 << 10)));
+	for (unsigned i = 0; i < 20000; i++)
+		free(block[i]);
+	return 0;
+}
+
 /* SLAB_FAIL lets allocations fail: each fails with ENOMEM or works. */
 static int endure(void)
 {
@@ -398,10 +409,19 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} tasks[] = {
-		{"grow", grow},       {"decay", decay},           {"silence", silence},
-		{"sandbox", sandbox}, {"new_user", new_user},     {"limit", limit},
-		{"endure", endure},   {"overflow", overflow},     {"wait", wait_for_end},
-		{"vforks", vforks},   {"static_cxx", static_cxx}, {"hidden_nodes", hidden_nodes},
+		{"grow", grow},
+		{"decay", decay},
+		{"silence", silence},
+		{"sandbox", sandbox},
+		{"new_user", new_user},
+		{"limit", limit},
+		{"endure", endure},
+		{"overflow", overflow},
+		{"wait", wait_for_end},
+		{"vforks", vforks},
+		{"static_cxx", static_cxx},
+		{"hidden_nodes", hidden_nodes},
+		{"beside_large", beside_large},
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof(tasks) / sizeof(tasks[0]); i++)

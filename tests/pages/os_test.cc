@@ -48,4 +48,33 @@ TEST(OsTest, AnAlignedMappingIsFoundFurtherBelowWhereSpaceIsShort)
 	});
 }
 
+/* One that ended behind the start of a segment would change the segment's mark. */
+TEST(SegmentMark, StaysBesideLargeAllocationsWhereSpaceIsShort)
+{
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "a sanitizer needs more address space";
+	EXPECT_IN_CHILD([]() -> int {
+		const struct rlimit little = {300 * mib, RLIM_INFINITY};
+		const std::size_t beyond =
+			SEGMENT_SIZE + SEGMENT_HEAD_OFFSET / 2 - os_pages(SEGMENT_HEAD_END);
+
+		setrlimit(RLIMIT_AS, &little);
+		const char *start = segment_start(slab_malloc(16));
+		struct slab *large = segment_map_large(12 * mib, 1);
+
+		if (!cpu_space_is_short() || !large)
+			return 1;
+		if (segment_start(large) + SEGMENT_SIZE != start)
+			return 2;
+		if (segment_resize_large(large, beyond))
+			return 3;
+		segment_unmap_large(large);
+		large = segment_map_large(beyond, 1);
+		if (!large || segment_mark_of(start) != SEGMENT_MARK_SLABS)
+			return 4;
+		segment_unmap_large(large);
+		return segment_mark_of(start) == SEGMENT_MARK_SLABS ? 0 : 5;
+	});
+}
+
 } /* namespace */
