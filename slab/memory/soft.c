@@ -36,19 +36,29 @@ static void tell(void)
 	limit_tell(limit());
 }
 
-/* Returns the bytes at which there is something to do again. */
-static uint64_t act(void)
+/* The bytes at which there is something to do again. */
+static uint64_t next_from(void)
 {
-	uint64_t used = account_used();
+	const uint64_t used = account_used();
 
-	if (used < limit())
-		return limit();
+	if (!limit())
+		return UINT64_MAX;
+	return used < limit() ? limit() : growth_next(used, STEP_PART, STEP);
+}
+
+static void set_from(uint64_t from)
+{
+	__atomic_store_n(&slab_pages.soft_from, from, __ATOMIC_RELAXED);
+}
+
+static void act(void)
+{
+	const uint64_t used = account_used();
+
+	if (!limit() || used < limit())
+		return;
 	tell();
 	slab_reclaim(used - limit());
-	used = account_used();
-	if (used < limit())
-		return limit();
-	return growth_next(used, STEP_PART, STEP);
 }
 
 void soft_reached(void)
@@ -59,8 +69,17 @@ void soft_reached(void)
 		return;
 	cancel = cancel_disable();
 	machine_look();
-	__atomic_store_n(&slab_pages.soft_from, limit() ? act() : UINT64_MAX, __ATOMIC_RELAXED);
+	act();
+	set_from(next_from());
 	turn_end(TURN_SOFT);
 	cancel_restore(cancel);
 	errno = saved;
+}
+
+void soft_after_decay(void)
+{
+	const uint64_t from = next_from();
+
+	if (from < __atomic_load_n(&slab_pages.soft_from, __ATOMIC_RELAXED))
+		set_from(from);
 }

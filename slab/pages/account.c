@@ -18,13 +18,19 @@ SLAB_EARLY struct pages slab_pages;
 
 __thread enum alloc_failure alloc_failure __attribute__((tls_model("initial-exec")));
 
+static bool has_room(const struct account *account, uint64_t used, size_t bytes)
+{
+	const uint64_t limit = __atomic_load_n(&account->limit, __ATOMIC_RELAXED);
+
+	return !limit || (used <= limit && bytes <= limit - used);
+}
+
 static bool add(struct account *account, size_t bytes)
 {
-	uint64_t limit = __atomic_load_n(&account->limit, __ATOMIC_RELAXED);
 	uint64_t used = __atomic_load_n(&account->used, __ATOMIC_RELAXED);
 
 	do {
-		if (limit && (used > limit || bytes > limit - used))
+		if (!has_room(account, used, bytes))
 			return false;
 	} while (!__atomic_compare_exchange_n(&account->used, &used, used + bytes, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -41,6 +47,11 @@ static bool fail(enum alloc_failure why)
 	alloc_failure = why;
 	errno = ENOMEM;
 	return false;
+}
+
+bool account_has_room(size_t bytes)
+{
+	return has_room(&slab_pages.account, account_used(), bytes) || fail(ALLOC_FAILURE_PROCESS);
 }
 
 bool account_charge(struct account *cache, size_t bytes)

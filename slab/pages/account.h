@@ -65,6 +65,8 @@ enum alloc_failure {
 /* Charge a slab's bytes to the cache and the process, before the slab is taken. cache NULL: a large
  * allocation or a guarded slab. false and ENOMEM: a limit is reached. */
 bool account_charge(struct account *cache, size_t bytes);
+/* Could the process be charged these bytes now? false and ENOMEM: its limit is reached. */
+bool account_has_room(size_t bytes);
 /* Bytes of slabs and large allocations in use. */
 static inline uint64_t account_used(void)
 {

@@ -44,6 +44,17 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 	return large_counted(large_mapped(bytes, align));
 }
 
+/* From this size on, the system is asked before the bytes are charged. Other threads see a charge: until
+ * it is taken back, they meet the limit, and take the process for so large. */
+#define ASK_FROM ((size_t)64 << 20)
+
+/* The limit comes first: beyond it, a system call would be in vain. */
+static bool charge(size_t bytes)
+{
+	return account_has_room(bytes) && (bytes < ASK_FROM || os_may_map(bytes)) &&
+	       account_charge(NULL, bytes);
+}
+
 /* From now on the allocation has `mapped` bytes (`before` bytes until now). Threads that look up
  * any address see either. */
 static void set_mapped(struct segment *segment, size_t before, size_t mapped)
@@ -99,27 +110,12 @@ static char *reserve_second_aligned(size_t mapped, size_t align)
 	return range + before;
 }
 
-/* A range of this size is costly to reserve only to learn that the system refuses the memory. */
-#define ASK_FROM ((size_t)1 << 30)
-
-static bool is_refused(size_t mapped)
-{
-	if (mapped < ASK_FROM || os_may_map(mapped))
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
 /* Map a large allocation with its guard in front; NULL and ENOMEM. What only aligns it does not
  * count as memory. */
 static char *map_large(size_t mapped, size_t align)
 {
-	char *start;
-
-	if (is_refused(mapped))
-		return NULL;
-	start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
-				     : os_reserve(mapped, SEGMENT_SIZE);
+	char *start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
+					   : os_reserve(mapped, SEGMENT_SIZE);
 
 	if (!start || (segment_marks_ready(start, mapped) &&
 		       os_protect(start + SEGMENT_HEAD_OFFSET, large_counted(mapped), true)))
@@ -139,11 +135,13 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!account_charge(NULL, counted))
+	alloc_failure = ALLOC_FAILURE_SYSTEM; /* unless charge() meets the limit */
+	if (!charge(counted)) {
+		errno = ENOMEM;
 		return NULL;
+	}
 	start = map_large(mapped, align);
 	if (!start) {
-		alloc_failure = ALLOC_FAILURE_SYSTEM;
 		account_give_up(NULL, counted);
 		return NULL;
 	}
@@ -184,7 +182,7 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
 	if (mapped < bytes || !segment_marks_ready(segment_start(segment), mapped) ||
-	    (more && !account_charge(NULL, more)))
+	    (more && !charge(more)))
 		return false;
 	/* What is cut off may be memory of others at once. */
 	if (mapped < before)
@@ -241,7 +239,7 @@ struct slab *segment_move_large(struct slab *slab, size_t bytes)
 	struct slab *moved;
 	char *to;
 
-	if (mapped < bytes || (more && !account_charge(NULL, more)))
+	if (mapped < bytes || (more && !charge(more)))
 		return NULL;
 	to = reserve_to_grow(mapped);
 	moved = to && segment_marks_ready(to, mapped) ? move_to(to, segment, mapped) : NULL;

@@ -132,4 +132,35 @@ TEST_F(Machine, SoftLimitActsBeforeAnythingFails)
 	EXPECT_EQ(run.failure, "") << run.output;
 }
 
+/* Passes see that it has. */
+TEST_F(Machine, SoftLimitActsAgainWhenAProcessThatHasShrunkGrows)
+{
+	if (running_again()) {
+		struct slab_cache_args args = {};
+		test_cache other{1000};
+
+		args.reclaim = [](struct slab_cache *, void *) {
+			asked++;
+			return std::size_t{0};
+		};
+		struct slab_cache *cached = slab_cache_create("cached", 1000, &args, 0);
+		void *held = slab_alloc(cached);
+
+		free_many(other, alloc_many(other, 40 * mib / 1000));
+		EXPECT_GT(asked, 0u);
+		for (unsigned i = 0; i < 500 && slab_pages.soft_from > 16 * mib; i++)
+			usleep(10000);
+		EXPECT_EQ(slab_pages.soft_from, 16 * mib);
+		asked = 0;
+		free_many(other, alloc_many(other, 20 * mib / 1000));
+		EXPECT_GT(asked, 0u);
+		slab_free(cached, held);
+		EXPECT_EQ(slab_cache_destroy(cached), 0);
+		_exit(HasFailure());
+	}
+	const second_run run = run_again({"SLAB_SOFT_LIMIT=16m", "SLAB_DECAY_MS=50"});
+
+	EXPECT_EQ(run.failure, "") << run.output;
+}
+
 } /* namespace */

@@ -7,6 +7,23 @@
 namespace
 {
 
+/* No process has so many addresses. */
+constexpr std::size_t beyond_addresses = (std::size_t{1} << 47) + 1;
+std::uint64_t used_when_asked; /* the most bytes in use when the system was asked for them */
+
+} /* namespace */
+
+extern "C" void *mmap(void *start, std::size_t bytes, int access, int flags, int fd,
+		      off_t offset) noexcept
+{
+	if (bytes >= beyond_addresses)
+		used_when_asked = std::max(used_when_asked, account_used());
+	return reinterpret_cast<void *>(syscall(SYS_mmap, start, bytes, access, flags, fd, offset));
+}
+
+namespace
+{
+
 /* Two names for one cache, samples, stacks and what is read of them. */
 void use_names_and_samples()
 {
@@ -147,7 +164,21 @@ private:
 
 TEST_F(MustFail, WhatTheAddressSpaceHasNoRoomForTakesNothingBack)
 {
-	fails((std::size_t{1} << 47) + 1);
+	fails(beyond_addresses);
+}
+
+/* Allocations of other threads would fail at the limit meanwhile. */
+TEST_F(MustFail, WhatTheSystemRefusesIsNotCharged)
+{
+	void *large = slab_malloc(16 * mib);
+	const std::uint64_t used = account_used();
+
+	used_when_asked = 0;
+	fails(beyond_addresses);
+	EXPECT_EQ(used_when_asked, used);
+	EXPECT_EQ(slab_realloc(large, beyond_addresses + 16 * mib), nullptr);
+	EXPECT_EQ(used_when_asked, used);
+	slab_mfree(large);
 }
 
 TEST_F(MustFail, WhatIsBeyondTheLimitTakesNothingBack)
