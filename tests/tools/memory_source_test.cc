@@ -56,6 +56,22 @@ TEST(MemorySourceTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
 	memory_close(memory);
 }
 
+/* Where the address of a damaged table entry may lead. */
+TEST(MemorySourceTest, ACopyHasNoBytesBehindTheLastAddress)
+{
+	runtime_dir dir;
+	server process("plain", PROGRAMS "silent_server");
+	struct snapshot snapshot = {};
+	std::uint64_t words[2];
+
+	snapshot.limit_s = 10;
+	struct memory *memory = memory_open_snapshot(process.pid(), &snapshot);
+
+	ASSERT_NE(memory, nullptr);
+	EXPECT_EQ(memory_read(memory, UINT64_MAX - 7, sizeof(words), words), -EFAULT);
+	memory_close(memory);
+}
+
 /* The largest mapping, and what is in it. */
 class PiecesTest : public testing::Test
 {

@@ -228,7 +228,7 @@ static int copy_read(struct memory *memory, uint64_t address, size_t size, void 
 	struct copy *copy = copy_of(memory);
 	const uint64_t end = address + size;
 	char *at = to;
-	int error = 0;
+	int error = end < address ? -EFAULT : 0;
 
 	while (address < end && !error) {
 		const struct extent *extent = find_extent(copy, address);
