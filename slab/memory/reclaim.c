@@ -217,17 +217,15 @@ static bool reclaim_others(struct retry *retry)
 	}
 }
 
-/* Is the allocation larger than the limit, or than the memory that all caches have together? */
+static bool is_beyond_limit(const struct retry *retry)
+{
+	return alloc_failure_cause() == ALLOC_FAILURE_PROCESS && retry->bytes > slab_limit();
+}
+
+/* Is the allocation larger than the memory that all caches have together? */
 static bool is_hopeless(const struct retry *retry)
 {
-	switch (alloc_failure_cause()) {
-	case ALLOC_FAILURE_PROCESS:
-		return retry->bytes > slab_limit();
-	case ALLOC_FAILURE_SYSTEM:
-		return retry->bytes > __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
-	default:
-		return false;
-	}
+	return alloc_failure_cause() == ALLOC_FAILURE_SYSTEM && retry->bytes > account_used();
 }
 
 /* The address space of libslab. */
@@ -240,20 +238,14 @@ static uint64_t held_bytes(void)
 	       __atomic_load_n(&slab_pages.metadata_bytes, __ATOMIC_RELAXED);
 }
 
-/* Would the allocation fail even if libslab gave back all that it has? This costs a system call at
+/* Would the system refuse it even if libslab gave back all that it has? This costs a system call at
  * most, and much less than taking back from all caches. */
 static bool must_fail(const struct retry *retry)
 {
 	const uint64_t held = held_bytes();
 
-	switch (alloc_failure_cause()) {
-	case ALLOC_FAILURE_PROCESS:
-		return retry->bytes > slab_limit();
-	case ALLOC_FAILURE_SYSTEM:
-		return retry->bytes > held && !os_may_map(retry->bytes - held);
-	default:
-		return false;
-	}
+	return alloc_failure_cause() == ALLOC_FAILURE_SYSTEM && retry->bytes > held &&
+	       !os_may_map(retry->bytes - held);
 }
 
 bool alloc_retry(struct retry *retry)
@@ -264,7 +256,7 @@ bool alloc_retry(struct retry *retry)
 	retry->obj = NULL;
 	if (alloc_failure_cause() == ALLOC_FAILURE_NONE || reclaiming || debug_is_destroying())
 		return false;
-	if (!retry->made_room && must_fail(retry))
+	if (is_beyond_limit(retry) || (!retry->made_room && must_fail(retry)))
 		return false;
 	cancel = cancel_disable();
 	again = make_room(retry) || (!is_hopeless(retry) && reclaim_others(retry));
