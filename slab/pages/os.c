@@ -213,13 +213,15 @@ void *os_map_once(void **at, size_t bytes)
 	return none;
 }
 
-void os_unmap(void *start, size_t bytes)
+bool os_unmap(void *start, size_t bytes)
 {
 	check_pages(start, 0);
-	munmap(start, os_pages(bytes));
+	if (munmap(start, os_pages(bytes)) != 0)
+		return false;
 	/* An aligned mapping of this size gets the same addresses again. */
 	if ((char *)start >= __atomic_load_n(&next_end, __ATOMIC_RELAXED))
 		__atomic_store_n(&next_end, (char *)start + bytes, __ATOMIC_RELAXED);
+	return true;
 }
 
 bool os_resize(void *start, size_t bytes, size_t to)

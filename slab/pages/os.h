@@ -24,7 +24,8 @@ bool os_map_at(void *start, size_t bytes);
 /* What *at leads to; if that is NULL, it is mapped first, whatever thread is faster. NULL: there is
  * no memory. */
 void *os_map_once(void **at, size_t bytes);
-void os_unmap(void *start, size_t bytes);
+/* false: the process has too many mappings. */
+bool os_unmap(void *start, size_t bytes);
 /* Would the system map this number of bytes now? */
 bool os_may_map(size_t bytes);
 /* Change the length of a mapping without moving it. */

@@ -28,6 +28,7 @@
 #include "base/compiler.h"
 #include "base/round.h"
 #include "pages/account.h"
+#include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 
@@ -176,23 +177,30 @@ static void add_unmapped(struct segment *segment)
 	unmapped = segment;
 }
 
+/* With the lock, also during the system call: the child of a fork has the units as mapped or as
+ * unmapped. Their memory has gone before (limit_make_room()), so the call takes little time. It fails if
+ * the process has too many mappings. */
+static size_t unmap_if_free(struct segment *segment)
+{
+	struct units units;
+
+	if (!take_all(segment, &units))
+		return 0;
+	if (!os_unmap(units_start(&units), units_bytes(&units))) {
+		units_put(&units, units.n, decay_epoch());
+		return 0;
+	}
+	add_unmapped(segment);
+	return units_bytes(&units);
+}
+
 size_t segment_unmap_free(void)
 {
 	size_t bytes = 0;
 
 	for (struct segment *s = segment_first(); s; s = s->next) {
-		struct units units;
-		bool is_free;
-
 		segment_lock();
-		is_free = take_all(s, &units);
-		segment_unlock();
-		if (!is_free)
-			continue;
-		os_unmap(units_start(&units), units_bytes(&units));
-		bytes += units_bytes(&units);
-		segment_lock();
-		add_unmapped(s);
+		bytes += unmap_if_free(s);
 		segment_unlock();
 	}
 	return bytes;

@@ -194,6 +194,23 @@ TEST_F(MetadataTest, WhereNoMemoryCanBeMappedThereIsNoBlock)
 
 /* Segments whose units are unmapped, and mapped again. */
 
+/* Called when so many bytes are unmapped, for the first time: may they be? */
+std::function<bool()> on_unmap;
+
+} /* namespace */
+
+extern "C" int munmap(void *start, std::size_t bytes) noexcept
+{
+	if (bytes >= SEGMENT_SIZE / 2 && on_unmap && !std::exchange(on_unmap, nullptr)()) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return static_cast<int>(syscall(SYS_munmap, start, bytes));
+}
+
+namespace
+{
+
 bool is_mapped(const void *address)
 {
 	unsigned char status;
@@ -205,19 +222,22 @@ bool is_mapped(const void *address)
 class UnmappedSegment : public SegmentTest
 {
 protected:
-	UnmappedSegment()
+	UnmappedSegment() { EXPECT_GE(unmap(), SEGMENT_SIZE / 2); }
+
+	std::size_t unmap(const std::function<bool()> &hook = nullptr)
 	{
 		segment_trim();
-		while (segments_ == slab_pages.segment_count)
+		for (segments_ = slab_pages.segment_count; segments_ == slab_pages.segment_count;)
 			base_ = take(LARGE_SHIFT_MAX, 1)->base;
 		/* The others stay in use, so no segment has room for a slab of this size. */
 		slab_populate(taken_.back(), 3 * page);
 		give_back();
-		EXPECT_GE(segment_unmap_free(), SEGMENT_SIZE / 2);
-		segments_++;
+		segments_ = slab_pages.segment_count;
+		on_unmap = hook;
+		return segment_unmap_free();
 	}
 
-	std::uint64_t segments_ = slab_pages.segment_count;
+	std::uint64_t segments_;
 	char *base_ = nullptr;
 };
 
@@ -252,6 +272,40 @@ TEST_F(UnmappedSegment, IsLeftAloneIfItsAddressesAreInUse)
 	EXPECT_NE(take(LARGE_SHIFT_MAX, 1)->base, base_);
 	EXPECT_EQ(slab_pages.segment_count, segments_ + 1);
 	munmap(other, page);
+}
+
+/* The process has too many mappings. */
+TEST_F(UnmappedSegment, ThatCannotBeUnmappedServesAgain)
+{
+	EXPECT_EQ(unmap([] { return false; }), 0u);
+	EXPECT_EQ(take(LARGE_SHIFT_MAX, 1)->base, base_);
+	EXPECT_EQ(slab_pages.segment_count, segments_);
+}
+
+/* Between two states, the child would have neither. */
+TEST_F(UnmappedSegment, NoForkSeesThatItIsBeingUnmapped)
+{
+	std::atomic<bool> has_forked{false};
+	bool was_seen = false;
+	std::thread forking;
+
+	const std::size_t unmapped = unmap([&] {
+		forking = std::thread([&] {
+			const pid_t child = fork();
+
+			if (child == 0)
+				_exit(0);
+			has_forked = true;
+			waitpid(child, nullptr, 0);
+		});
+		std::this_thread::sleep_for(std::chrono::milliseconds(100));
+		was_seen = has_forked;
+		return true;
+	});
+
+	EXPECT_GE(unmapped, SEGMENT_SIZE / 2);
+	forking.join();
+	EXPECT_FALSE(was_seen);
 }
 
 using MappedSegment = SegmentTest;
