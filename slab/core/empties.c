@@ -2,7 +2,8 @@
 /*
  * Empty slabs. They stay with their shard, since a cache that has had them is likely to need them again.
  * They leave it when nobody needed them for a tick, when the process would have to grow, and when
- * somebody asks for memory.
+ * somebody asks for memory. From the list to the page layer, or to node->leaving, the thread holds
+ * flush_lock: a thread at a limit waits for it, and a fork finds every slab.
  */
 #include "core/flush_lock.h"
 #include "core/registry.h"
@@ -14,13 +15,14 @@
 #define REAP_CACHES 32u
 #define REAP_BYTES ((size_t)256 << 10)
 
-/* Take up to `piece` empty slabs off the list, linked by next. */
-static struct slab *take_empties(struct shard *shard, unsigned piece, unsigned keep)
+/* Take some empty slabs off the list, linked by next. */
+static struct slab *take_empties(struct shard *shard, unsigned keep)
 {
 	struct slab *chain = NULL;
 
 	GUARD_STEP(release_lock, cpu_lock_take(&shard->lock));
-	for (unsigned n = 0; n < piece && GUARD(release_empties, shard->empties > keep); n++) {
+	for (unsigned n = 0; n < RELEASE_PIECE && GUARD(release_empties, shard->empties > keep);
+	     n++) {
 		struct slab *slab = shard->empty;
 
 		slab_take_off(shard, slab);
@@ -32,21 +34,33 @@ static struct slab *take_empties(struct shard *shard, unsigned piece, unsigned k
 	return chain;
 }
 
+static unsigned release_piece(struct slab_cache *cache, struct shard *shard, unsigned keep)
+{
+	struct slab *chain = take_empties(shard, keep);
+	unsigned n = 0;
+
+	for (; chain; n++) {
+		struct slab *slab = chain;
+
+		chain = slab->next;
+		slab_release(cache, slab);
+	}
+	return n;
+}
+
+/* A thread that empties arrays with SLAB_DECAY_MS=0 has flush_lock already. */
 unsigned shard_release(struct slab_cache *cache, struct shard *shard, unsigned keep)
 {
-	/* A destructor may fork: the child has all slabs that are listed. */
-	const unsigned piece = GUARD_AGAINST(release_one, cache->dtor != NULL) ? 1 : RELEASE_PIECE;
+	const bool locks = GUARD_AGAINST(release_locks, !flush_lock_is_held());
 	unsigned n = 0;
-	struct slab *chain;
 
-	while ((chain = take_empties(shard, piece, keep)))
-		while (chain) {
-			struct slab *slab = chain;
-
-			chain = slab->next;
-			slab_release(cache, slab);
-			n++;
-		}
+	while (__atomic_load_n(&shard->empties, __ATOMIC_RELAXED) > keep) {
+		if (locks)
+			flush_lock(cache);
+		n += release_piece(cache, shard, keep);
+		if (locks)
+			flush_unlock(cache);
+	}
 	return n;
 }
 
@@ -66,8 +80,7 @@ static unsigned min_partial(const struct slab_cache *cache)
 
 void shard_trim(struct slab_cache *cache, struct shard *shard)
 {
-	if (__atomic_load_n(&shard->empties, __ATOMIC_RELAXED) > min_partial(cache))
-		shard_release(cache, shard, min_partial(cache));
+	shard_release(cache, shard, min_partial(cache));
 }
 
 static unsigned tick(struct slab_cache *cache, struct shard *shard)

@@ -3,7 +3,7 @@
  * flush_lock of a cache. A thread holds it while it empties an array, takes slabs off the lists, sets
  * gates, or switches debug flags. These rules keep that harmless for other threads:
  *
- * - A hold is short: a piece of a walk, an array, a slab. No lock is held over a fence (closing.c) or
+ * - A hold is short: a piece of a walk, an array, some empty slabs. No lock is held over a fence (closing.c) or
  *   while pages are returned (decay.c).
  * - No code of the application runs under flush_lock, or while the thread has closed a cache:
  *   destructors and reports run afterwards.

@@ -10,7 +10,7 @@
  * Two more kinds of slabs must not be released under flush_lock: debug slabs, because they are
  * checked first and a report may follow, and with SLAB_DECAY_MS=0 or SLAB_APART all slabs, because
  * their memory returns to the OS at once. These wait until flush_lock is unlocked. All other slabs
- * are returned directly.
+ * are returned directly, by a thread that holds flush_lock.
  *
  * A slab goes through these steps:
  *
@@ -159,7 +159,9 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 void slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
 	debug_destroy_objects(cache, slab);
+	pthread_mutex_lock(&cache->flush_lock);
 	slab_free_pages(cache, slab);
+	pthread_mutex_unlock(&cache->flush_lock);
 }
 
 /* May RCU readers still access objects of this slab? Not when the cache is being destroyed: its
@@ -220,10 +222,11 @@ void release_leaving(struct slab_cache *cache)
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
 {
-	bool waits = flush_lock_is_held() && (slab->debug || cache->space || decay_at_once());
+	const bool waits = cache->dtor || readers_may_look(cache) || slab->debug || cache->space ||
+			   decay_at_once();
 
-	if (!cache->dtor && !readers_may_look(cache) && !waits) {
-		slab_release_now(cache, slab);
+	if (flush_lock_is_held() && !waits) {
+		slab_free_pages(cache, slab);
 		return;
 	}
 	leave(cache, slab);

@@ -177,6 +177,13 @@ size_t slab_reclaim(size_t bytes)
 
 /* --- trying again ---------------------------------------------------------------------------- */
 
+/* Has another thread returned memory to the process? */
+static bool has_room(const struct retry *retry)
+{
+	return alloc_failure_cause() == ALLOC_FAILURE_PROCESS &&
+	       account_used() + retry->bytes <= slab_limit();
+}
+
 /* Take back free memory. true: some memory became free, or may have become free. */
 static bool make_room(struct retry *retry)
 {
@@ -188,8 +195,8 @@ static bool make_room(struct retry *retry)
 			      retry->takes_object ? &retry->obj : NULL);
 	/* At the limit of a cache, try again even if there was nothing to take: a thread that was
 	 * returning the pages of slabs for too long may have put them back. */
-	if (any ||
-	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
+	if (any || ((alloc_failure_cause() == ALLOC_FAILURE_CACHE || has_room(retry)) &&
+		    retry->made_room < LIMIT_TRIES)) {
 		retry->made_room++;
 		return true;
 	}

@@ -4,6 +4,7 @@
  * thread, for as long as it likes, forks, validations and the like do not. The child of a
  * fork destroys what is left, and nothing twice.
  */
+#include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/orders.h"
 #include "../support/process.h"
@@ -242,6 +243,59 @@ TEST(Release, AChildChecksNoSlabWhoseMemoryIsGone)
 	cpu_inject_hook = nullptr;
 	EXPECT_EQ(of_child, "");
 	EXPECT_EQ(reports.count(), 0u);
+}
+
+/* --- limits -------------------------------------------------------------------------- */
+
+std::function<void()> on_unlocked;
+
+/* At its next drop of a shard's lock a thread has taken slabs off their list. */
+void after_the_take(int point)
+{
+	if (point != CPU_INJECT_UNLOCKED)
+		return;
+	cpu_inject_hook = nullptr;
+	on_unlocked();
+}
+
+void expect_success_while_slabs_leave(struct slab_cache *leaves, struct slab_cache *grows)
+{
+	std::atomic<bool> done{false};
+	std::thread other;
+	void *obj = nullptr;
+
+	on_unlocked = [&] {
+		other = std::thread([&] {
+			obj = slab_alloc(grows);
+			done = true;
+		});
+		for (int ms = 0; ms < 50 && !done; ms++)
+			usleep(1000);
+	};
+	cpu_inject_hook = after_the_take;
+	EXPECT_GT(cache_release(leaves, 0), 1u);
+	cpu_inject_hook = nullptr;
+	other.join();
+	EXPECT_NE(obj, nullptr);
+	slab_free(grows, obj);
+}
+
+TEST(Release, NoAllocationIsRefusedWhileSlabsLeave)
+{
+	for (const bool of_process : {false, true}) {
+		test_cache leaves(4096), grows(4096);
+		struct slab_cache *cache = leaves;
+
+		for (void *obj : allocate_all(leaves, 3 * cache->small.objects))
+			slab_free(leaves, obj);
+		cache_drain(leaves, nullptr, nullptr);
+		if (!of_process)
+			__atomic_store_n(&cache->account.limit, cache->account.used,
+					 __ATOMIC_RELAXED);
+		const process_limit limit(of_process ? 0 : SIZE_MAX / 2);
+
+		expect_success_while_slabs_leave(leaves, of_process ? grows : leaves);
+	}
 }
 
 /* --- what destructors free ---------------------------------------------------------- */
