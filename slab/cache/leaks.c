@@ -206,7 +206,7 @@ static void report_large(struct leaks *leaks)
 
 void cache_report_leaks_at_exit(void)
 {
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 	struct leaks *leaks;
 
 	if (!slab_options()->leak_check)
@@ -215,8 +215,8 @@ void cache_report_leaks_at_exit(void)
 	if (!leaks)
 		return;
 	leaks->when = "at exit";
-	while ((cache = registry_next_pinned(cache)))
-		report_cache(leaks, cache);
+	while (registry_next_pinned(&pin))
+		report_cache(leaks, pin.cache);
 	report_large(leaks);
 	os_unmap(leaks, sizeof(*leaks));
 }

@@ -19,9 +19,9 @@ bool control_may_harm(void)
 	return peer_has_rights || slab_options()->control == SLAB_CONTROL_FULL;
 }
 
-struct slab_cache *control_find(struct slab_json *reply, const char *name)
+struct slab_cache *control_find(struct slab_json *reply, const char *name, struct pin *pin)
 {
-	struct slab_cache *cache = registry_find_pinned(name);
+	struct slab_cache *cache = registry_find_pinned(pin, name);
 
 	if (!cache)
 		slab_control_refuse(reply, "no cache is called \"%s\"", name);
@@ -31,13 +31,14 @@ struct slab_cache *control_find(struct slab_json *reply, const char *name)
 bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
 		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
 {
-	struct slab_cache *cache = control_find(reply, name);
+	struct pin pin;
+	struct slab_cache *cache = control_find(reply, name, &pin);
 	long result;
 
 	if (!cache)
 		return false;
 	result = act(cache, arg);
-	cache_unpin(cache);
+	cache_unpin(&pin);
 	if (result >= 0)
 		return true;
 	slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,

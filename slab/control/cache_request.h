@@ -7,11 +7,12 @@
 
 #include <stdbool.h>
 
+struct pin;
 struct slab_cache;
 struct slab_json;
 /* Find and pin the cache with this name or alias. NULL: there is none, and the reply is an
  * error. */
-struct slab_cache *control_find(struct slab_json *reply, const char *name);
+struct slab_cache *control_find(struct slab_json *reply, const char *name, struct pin *pin);
 
 /*
  * control_on_cache: call act for the cache with this name or alias. The cache is pinned, and no

@@ -76,16 +76,17 @@ static void put_shrunk(struct slab_json *reply, const char *name, struct slab_ca
 static void answer_shrink(struct slab_json *reply, const char *name)
 {
 	struct slab_cache *cache;
+	struct pin pin;
 
 	if (!*name) {
 		slab_control_refuse(reply, "shrink needs the name of a cache");
 		return;
 	}
-	cache = control_find(reply, name);
+	cache = control_find(reply, name, &pin);
 	if (!cache)
 		return;
 	put_shrunk(reply, name, cache);
-	cache_unpin(cache);
+	cache_unpin(&pin);
 }
 
 static void answer_validate(struct slab_json *reply, const char *rest)

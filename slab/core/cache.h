@@ -27,6 +27,12 @@ struct shard_walk;
 struct slab;
 struct space;
 
+/* A pin of a cache (core/pin.h). */
+struct pin {
+	struct slab_cache *cache;
+	struct pin *next; /* of the same thread */
+};
+
 /* A list of debug slabs. */
 struct node_list {
 	struct slab_queue slabs;
@@ -197,6 +203,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	bool complete; /* atomic: its creation has ended */
 	bool dying; /* atomic: slab_cache_destroy() is destroying it (destroy.c) */
 	unsigned pins; /* number of pins (core/pin.h) */
+	struct pin destruction; /* the pin of the thread that is destroying it */
 	char name[SLAB_MAX_NAME + 1];
 	struct slab_cache *name_next; /* a name with the same hash (registry.c) */
 	unsigned gates; /* reasons to keep allocations off the fast path (gate.h): flush_lock */

@@ -83,9 +83,10 @@ void count_close(struct slab_cache *cache)
 static void tick(void)
 {
 	const bool ends = clock_us() >= counting.until;
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
+	struct slab_cache *cache;
 
-	while ((cache = registry_next_pinned(cache))) {
+	while ((cache = registry_next_pinned(&pin))) {
 		if (ends)
 			count_close(cache);
 		else if (count_is_on(cache))

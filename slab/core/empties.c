@@ -129,12 +129,12 @@ static size_t reap(struct slab_cache *cache)
 size_t caches_reap(const struct slab_cache *but)
 {
 	unsigned looks = REAP_CACHES;
-	struct slab_cache *cache;
 	size_t bytes = 0;
+	struct pin pin;
 
-	while (bytes < REAP_BYTES && (cache = registry_look_further(has_empties, but, &looks))) {
-		bytes += reap(cache);
-		cache_unpin(cache);
+	while (bytes < REAP_BYTES && registry_look_further(&pin, has_empties, but, &looks)) {
+		bytes += reap(pin.cache);
+		cache_unpin(&pin);
 	}
 	__atomic_fetch_add(&slab_pages.reaped, bytes, __ATOMIC_RELAXED);
 	return bytes;

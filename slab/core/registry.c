@@ -116,45 +116,45 @@ bool cache_is_registered(const struct slab_cache *cache)
 int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
 {
 	int cancel = cancel_disable(), result = 0;
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 
-	while (!result && (cache = registry_next_pinned(cache)))
-		result = fn(cache, arg);
+	while (!result && registry_next_pinned(&pin))
+		result = fn(pin.cache, arg);
 	if (result)
-		cache_unpin(cache);
+		cache_unpin(&pin);
 	cancel_restore(cancel);
 	return result;
 }
 
 /* --- pins -------------------------------------------------------------------------------- */
 
-struct slab_cache *registry_next_pinned(struct slab_cache *cache)
+struct slab_cache *registry_next_pinned(struct pin *pin)
 {
-	struct slab_cache *next;
+	struct slab_cache *cache = pin->cache, *next;
 
 	pthread_mutex_lock(&registry_lock);
 	next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
 	while (next && GUARD_AGAINST(pin_next_dying, cache_is_dying(next)))
 		next = next->next;
-	if (next)
-		cache_pin(next);
-	pthread_mutex_unlock(&registry_lock);
 	if (cache)
-		cache_unpin(cache);
+		cache_unpin(pin);
+	if (next)
+		cache_pin(pin, next);
+	pthread_mutex_unlock(&registry_lock);
 	return next;
 }
 
 /* Under registry_lock. */
-static bool try_pin(struct slab_cache *cache)
+static bool try_pin(struct pin *pin, struct slab_cache *cache)
 {
 	if (GUARD_AGAINST(pin_registered, !cache_is_registered(cache)) ||
 	    GUARD_AGAINST(pin_dying, cache_is_dying(cache)))
 		return false;
-	cache_pin(cache);
+	cache_pin(pin, cache);
 	return true;
 }
 
-struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *),
+struct slab_cache *registry_look_further(struct pin *pin, bool (*wants)(const struct slab_cache *),
 					 const struct slab_cache *but, unsigned *looks)
 {
 	struct slab_cache *found = NULL;
@@ -167,31 +167,31 @@ struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *
 
 		--*looks;
 		looked_at = cache;
-		if (cache != but && wants(cache) && try_pin(cache))
+		if (cache != but && wants(cache) && try_pin(pin, cache))
 			found = cache;
 	}
 	pthread_mutex_unlock(&registry_lock);
 	return found;
 }
 
-struct slab_cache *registry_find_pinned(const char *name)
+struct slab_cache *registry_find_pinned(struct pin *pin, const char *name)
 {
 	struct slab_cache *cache;
 
 	pthread_mutex_lock(&registry_lock);
 	cache = registry_find(name);
-	if (!try_pin(cache))
+	if (!try_pin(pin, cache))
 		cache = NULL;
 	pthread_mutex_unlock(&registry_lock);
 	return cache;
 }
 
-bool registry_pin(struct slab_cache *cache)
+bool registry_pin(struct pin *pin, struct slab_cache *cache)
 {
 	bool done;
 
 	pthread_mutex_lock(&registry_lock);
-	done = try_pin(cache);
+	done = try_pin(pin, cache);
 	pthread_mutex_unlock(&registry_lock);
 	return done;
 }
@@ -200,9 +200,9 @@ void pin_dying(struct slab_cache *cache, bool dying)
 {
 	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
 	if (dying)
-		cache_pin(cache);
+		cache_pin(&cache->destruction, cache);
 	else
-		cache_unpin(cache);
+		cache_unpin(&cache->destruction);
 }
 
 int pin_wait(struct slab_cache *cache)

@@ -40,11 +40,11 @@ bool cache_is_registered(const struct slab_cache *cache);
 /* --- pins -------------------------------------------------------------------------------- */
 
 /*
- * registry_next_pinned: iterate over all caches. Unpins `cache` and pins the next one; cache
- * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, or if work of
+ * registry_next_pinned: iterate over all caches. Unpins pin->cache and pins the next one; NULL
+ * there: the first one. Skips caches that are being destroyed. Returns NULL at the end, or if work of
  * libslab must end (own_work.h).
  */
-struct slab_cache *registry_next_pinned(struct slab_cache *cache);
+struct slab_cache *registry_next_pinned(struct pin *pin);
 
 /*
  * registry_look_further: pin the next cache, after the one at which the last call of any thread stopped,
@@ -52,14 +52,15 @@ struct slab_cache *registry_next_pinned(struct slab_cache *cache);
  * most, and subtracts those that it looked at. NULL: none of them, or another thread holds the lock, or
  * work of libslab must end.
  */
-struct slab_cache *registry_look_further(bool (*wants)(const struct slab_cache *cache),
+struct slab_cache *registry_look_further(struct pin *pin,
+					 bool (*wants)(const struct slab_cache *cache),
 					 const struct slab_cache *but, unsigned *looks);
 
 /* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
-struct slab_cache *registry_find_pinned(const char *name);
+struct slab_cache *registry_find_pinned(struct pin *pin, const char *name);
 
 /* Pin the cache of a handle. false: it was destroyed, or is being destroyed. */
-bool registry_pin(struct slab_cache *cache);
+bool registry_pin(struct pin *pin, struct slab_cache *cache);
 
 /*
  * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.

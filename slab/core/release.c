@@ -203,6 +203,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 void release_leaving(struct slab_cache *cache)
 {
 	const struct slab_cache *was = releasing;
+	struct pin pin = {.cache = cache};
 	struct slab *slab;
 
 	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache ||
@@ -211,13 +212,13 @@ void release_leaving(struct slab_cache *cache)
 	slab = take(cache);
 	if (!slab)
 		return;
-	GUARD_STEP(release_pin, cache_pin(cache));
+	GUARD_STEP(release_pin, cache_pin(&pin, cache));
 	releasing = cache;
 	do
 		release(cache, slab);
 	while (!own_work_must_end() && (slab = take(cache)));
 	releasing = was;
-	cache_unpin(cache);
+	cache_unpin(&pin);
 }
 
 void slab_release(struct slab_cache *cache, struct slab *slab)

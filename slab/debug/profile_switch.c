@@ -33,9 +33,10 @@ static void set_gates(bool on)
 /* Release the slabs that were kept for further samples. */
 static void release_unused(void)
 {
-	for (struct slab_cache *cache = registry_next_pinned(NULL); cache;
-	     cache = registry_next_pinned(cache))
-		legacy_finish(cache);
+	struct pin pin = {0};
+
+	while (registry_next_pinned(&pin))
+		legacy_finish(pin.cache);
 }
 
 int slab_set_profile(size_t period)

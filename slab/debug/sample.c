@@ -165,8 +165,8 @@ static void open_gate(struct slab_cache *cache)
 
 void sample_tick(void)
 {
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 
-	while (sample_wants_ticks() && (cache = registry_next_pinned(cache)))
-		open_gate(cache);
+	while (sample_wants_ticks() && registry_next_pinned(&pin))
+		open_gate(pin.cache);
 }

@@ -398,13 +398,13 @@ static void visit_cache(struct slab_cache *cache, uint32_t now)
 
 static void pass(void)
 {
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 	uint32_t now = decay_begin_pass();
 
 	SLAB_PROBE(decay_begin, now);
 	__atomic_store_n(&huge_pages, huge_is_system_always(), __ATOMIC_RELAXED);
-	while ((cache = registry_next_pinned(cache)))
-		visit_cache(cache, now);
+	while (registry_next_pinned(&pin))
+		visit_cache(pin.cache, now);
 	segment_decay(now);
 	growth_after_decay();
 	soft_after_decay();
@@ -439,12 +439,13 @@ size_t decay_trim(unsigned *ret_slabs)
 {
 	const uint32_t next = decay_epoch() + 1;
 	struct visit visit = {.all = true, .epoch = next, .idle_from = next};
+	struct pin pin = {0};
 	size_t bytes;
 
 	slab_init();
 	*ret_slabs = 0;
 	bytes = segment_trim();
-	while ((visit.cache = registry_next_pinned(visit.cache))) {
+	while ((visit.cache = registry_next_pinned(&pin))) {
 		*ret_slabs += cache_shrink(visit.cache);
 		visit_shards(&visit);
 	}

@@ -450,14 +450,15 @@ long slab_cache_defrag(struct slab_cache *cache)
 {
 	int saved = errno, cancel;
 	unsigned slabs;
+	struct pin pin;
 	long moved;
 
 	if (!cache || cache->magic != CACHE_MAGIC)
 		return with_errno(-EINVAL);
 	cancel = cancel_disable();
-	cache_pin(cache);
+	cache_pin(&pin, cache);
 	moved = defrag_cache(cache, &slabs);
-	cache_unpin(cache);
+	cache_unpin(&pin);
 	if (moved >= 0)
 		segment_trim();
 	cancel_restore(cancel);

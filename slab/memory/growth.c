@@ -82,21 +82,21 @@ static bool is_unused(struct slab_cache *cache)
 }
 
 /* Pin unused caches, from the one on at which the last review has stopped; returns their number. */
-static unsigned find_unused(struct slab_cache *unused[])
+static unsigned find_unused(struct slab_cache *unused[], struct pin pins[])
 {
 	static unsigned passed; /* caches that the last reviews have seen */
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 	unsigned n = 0, at = 0;
 
-	while (n < CLOSED_MAX && (cache = registry_next_pinned(cache))) {
-		if (at++ < passed || !is_unused(cache))
+	while (n < CLOSED_MAX && registry_next_pinned(&pin)) {
+		if (at++ < passed || !is_unused(pin.cache))
 			continue;
-		cache_pin(cache);
-		unused[n++] = cache;
+		unused[n] = pin.cache;
+		cache_pin(&pins[n++], pin.cache);
 	}
-	if (cache)
-		cache_unpin(cache);
-	passed = cache ? at : 0;
+	passed = pin.cache ? at : 0;
+	if (pin.cache)
+		cache_unpin(&pin);
 	return n;
 }
 
@@ -104,8 +104,9 @@ static unsigned find_unused(struct slab_cache *unused[])
 static unsigned review_some(void)
 {
 	struct slab_cache *unused[CLOSED_MAX];
+	struct pin pins[CLOSED_MAX];
 	struct put_bad bad[CLOSED_MAX];
-	const unsigned n = find_unused(unused);
+	const unsigned n = find_unused(unused, pins);
 	bool holds;
 
 	if (!n)
@@ -114,7 +115,7 @@ static unsigned review_some(void)
 	for (unsigned i = 0; i < n; i++) {
 		cache_release(unused[i], 0);
 		unused[i]->activity.growth_trace = cpu_use_trace(unused[i], &holds);
-		cache_unpin(unused[i]);
+		cache_unpin(&pins[i]);
 	}
 	return n;
 }

@@ -55,11 +55,12 @@ static uint64_t noted_at[2], notes;
 SLAB_SLOWPATH void holders_note(void)
 {
 	const uint64_t now = clock_us(), n = LOAD(notes);
-	struct slab_cache *cache = NULL;
+	struct slab_cache *cache;
+	struct pin pin = {0};
 
 	if (n && now - LOAD(noted_at[(n - 1) % 2]) < MINUTE)
 		return;
-	while ((cache = registry_next_pinned(cache)))
+	while ((cache = registry_next_pinned(&pin)))
 		__atomic_store_n(&cache->activity.noted[n % 2], LOAD(cache->account.used),
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&noted_at[n % 2], now, __ATOMIC_RELAXED);
@@ -116,9 +117,10 @@ static void describe_cache(struct holder *to, const struct slab_cache *cache)
 
 static void find_caches(void)
 {
-	struct slab_cache *cache = NULL;
+	struct slab_cache *cache;
+	struct pin pin = {0};
 
-	while ((cache = registry_next_pinned(cache))) {
+	while ((cache = registry_next_pinned(&pin))) {
 		struct holder *to = place(LOAD(cache->account.used));
 
 		if (to)

@@ -136,11 +136,11 @@ unsigned limit_shrink(struct slab_cache *cache)
 
 static bool shrink_all(void)
 {
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 	bool any = false;
 
-	while ((cache = registry_next_pinned(cache)))
-		any |= limit_shrink(cache) != 0;
+	while (registry_next_pinned(&pin))
+		any |= limit_shrink(pin.cache) != 0;
 	return any;
 }
 

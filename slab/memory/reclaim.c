@@ -73,21 +73,24 @@ static bool comes_before(const struct slab_cache *a, const struct slab_cache *b)
 }
 
 /* Pin the next cache; NULL: none is left. */
-static struct slab_cache *choose(const struct reclaim_round *round, struct slab_cache *only)
+static struct slab_cache *choose(const struct reclaim_round *round, struct slab_cache *only,
+				 struct pin *best)
 {
-	struct slab_cache *best = NULL, *cache = NULL;
+	struct slab_cache *cache;
+	struct pin pin = {0};
 
+	best->cache = NULL;
 	if (only)
-		return may_be_called(round, only) && registry_pin(only) ? only : NULL;
-	while ((cache = registry_next_pinned(cache))) {
-		if (!may_be_called(round, cache) || (best && !comes_before(cache, best)))
+		return may_be_called(round, only) && registry_pin(best, only) ? only : NULL;
+	while ((cache = registry_next_pinned(&pin))) {
+		if (!may_be_called(round, cache) ||
+		    (best->cache && !comes_before(cache, best->cache)))
 			continue;
-		if (best)
+		if (best->cache)
 			cache_unpin(best);
-		cache_pin(cache);
-		best = cache;
+		cache_pin(best, cache);
 	}
-	return best;
+	return best->cache;
 }
 
 static void begin(struct reclaim_round *round)
@@ -99,14 +102,15 @@ static void begin(struct reclaim_round *round)
 }
 
 /* Choose and pin the next cache; NULL: none is left. */
-static struct slab_cache *pick(struct reclaim_round *round, struct slab_cache *only)
+static struct slab_cache *pick(struct reclaim_round *round, struct slab_cache *only,
+			       struct pin *pin)
 {
 	struct slab_cache *cache;
 
 	if (round->count == CALLS_MAX || own_work_must_end())
 		return NULL;
 	begin(round);
-	cache = choose(round, only);
+	cache = choose(round, only, pin);
 	if (!cache)
 		return NULL;
 	__atomic_store_n(&cache->reclaim_seq, __atomic_add_fetch(&last_seq, 1, __ATOMIC_RELAXED),
@@ -137,14 +141,15 @@ static void call(struct slab_cache *cache)
  * *ret_slabs: slabs that went to the page layer. false: no cache is left. */
 static bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs)
 {
-	struct slab_cache *cache = pick(round, only);
+	struct pin pin;
+	struct slab_cache *cache = pick(round, only, &pin);
 
 	*ret_slabs = 0;
 	if (!cache)
 		return false;
 	call(cache);
 	*ret_slabs = limit_shrink(cache);
-	cache_unpin(cache);
+	cache_unpin(&pin);
 	return true;
 }
 

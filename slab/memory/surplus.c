@@ -80,12 +80,12 @@ static void release_some(struct slab_cache *cache)
 /* Let the page layer have a piece. */
 static void release_empties(void)
 {
-	struct slab_cache *cache = NULL;
+	struct pin pin = {0};
 
-	while (load(&slab_pages.free_slab_bytes) < PIECE && (cache = registry_next_pinned(cache)))
-		release_some(cache);
-	if (cache)
-		cache_unpin(cache);
+	while (load(&slab_pages.free_slab_bytes) < PIECE && registry_next_pinned(&pin))
+		release_some(pin.cache);
+	if (pin.cache)
+		cache_unpin(&pin);
 }
 
 static void return_piece(void)

@@ -401,7 +401,18 @@ TEST_P(CallbackTest, AChildHasTheCacheAndDestroysTheRest)
 	});
 }
 
-/* The first destructor of many slabs forks: the others are still listed. */
+/* Slabs that the child finds: listed as empty, or on their way to the page layer. */
+unsigned found_slabs(struct slab_cache *cache)
+{
+	unsigned n = stats_of(cache).empty;
+
+	for (unsigned node = 0; node < topology_nodes(); node++)
+		for (struct slab *slab = cache->node[node].leaving.first; slab; slab = slab->next)
+			n++;
+	return n;
+}
+
+/* The first destructor of many slabs forks: the child finds all of them. */
 TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
 {
 	static struct slab_cache *ending;
@@ -410,7 +421,7 @@ TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
 
 	args.dtor = [](void *, void *) {
 		if (!child && (child = fork()) == 0)
-			_exit(stats_of(ending).empty > stats_of(ending).slabs / 2 ? 0 : 1);
+			_exit(found_slabs(ending) == stats_of(ending).slabs ? 0 : 1);
 	};
 	ending = slab_cache_create("ending", object_size, &args, 0);
 	ASSERT_EQ(slab_stat_write(ending, "min_partial", 1000), 0);
@@ -446,6 +457,48 @@ TEST_F(DestroyTest, ForEachCachesFunctionDoesNotDestroyItsCache)
 		static_cast<struct slab_cache *>(cache));
 
 	EXPECT_EQ(result, -EBUSY);
+}
+
+/* Each call pins the same cache once more. */
+int at_depth(struct slab_cache *cache, unsigned depth, const std::function<int()> &body)
+{
+	struct inner {
+		struct slab_cache *cache;
+		unsigned depth;
+		const std::function<int()> *body;
+	} arg = {cache, depth, &body};
+
+	return slab_for_each_cache(
+		[](struct slab_cache *each, void *to) {
+			auto *at = static_cast<inner *>(to);
+
+			if (each != at->cache)
+				return 0;
+			return at->depth > 1 ? at_depth(each, at->depth - 1, *at->body)
+					     : (*at->body)();
+		},
+		&arg);
+}
+
+TEST_F(DestroyTest, AThreadKnowsEachOfItsPins)
+{
+	test_cache cache(object_size);
+	struct slab_cache *c = cache;
+	int destroyed = 0;
+	std::string child = "no fork";
+
+	std::thread([&] {
+		at_depth(c, 20, [&] {
+			if (cache_pins_of_mine(c) != 20)
+				return -1;
+			destroyed = slab_cache_destroy(c);
+			child = run_in_child_now([&] { return c->pins == 20 ? 0 : 1; });
+			return 1;
+		});
+	}).join();
+	EXPECT_EQ(destroyed, -EBUSY);
+	EXPECT_EQ(child, "");
+	EXPECT_EQ(cache_pins_of_mine(c), 0u);
 }
 
 } /* namespace */

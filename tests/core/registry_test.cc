@@ -21,12 +21,13 @@ TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
 
 TEST(RegistryTest, TheHandleOfADestroyedCacheIsNotPinned)
 {
+	struct pin pin;
 	struct slab_cache *cache = slab_cache_create("pinned", 64, nullptr, 0);
 
-	EXPECT_TRUE(registry_pin(cache));
-	cache_unpin(cache);
+	EXPECT_TRUE(registry_pin(&pin, cache));
+	cache_unpin(&pin);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
-	EXPECT_FALSE(registry_pin(cache));
+	EXPECT_FALSE(registry_pin(&pin, cache));
 }
 
 /* Does this call wait for the lock? It runs to its end. `meanwhile` runs while it waits. */
@@ -64,27 +65,29 @@ TEST(RegistryTest, ADestructionWaitsForTheLock)
  * stop there. */
 TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
 {
+	struct pin pin;
 	struct slab_cache *other = slab_cache_create("other", 64, nullptr, 0);
 	struct slab_cache *wanted = slab_cache_create("wanted", 64, nullptr, 0);
 
 	std::strcpy(other->name, "wanted");
-	struct slab_cache *found = registry_find_pinned("wanted");
+	struct slab_cache *found = registry_find_pinned(&pin, "wanted");
 	std::strcpy(other->name, "other");
 
 	EXPECT_EQ(found, wanted);
-	cache_unpin(found);
+	cache_unpin(&pin);
 	EXPECT_EQ(slab_cache_destroy(other), 0);
 	EXPECT_EQ(slab_cache_destroy(wanted), 0);
 }
 
 TEST(RegistryTest, ASearchWaitsForTheLock)
 {
+	struct pin pin;
 	struct slab_cache *cache = slab_cache_create("found", 64, nullptr, 0);
 	struct slab_cache *found = nullptr;
 
-	EXPECT_TRUE(waits_for_lock([&] { found = registry_find_pinned("found"); }));
+	EXPECT_TRUE(waits_for_lock([&] { found = registry_find_pinned(&pin, "found"); }));
 	ASSERT_NE(found, nullptr);
-	cache_unpin(found);
+	cache_unpin(&pin);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 

@@ -127,12 +127,14 @@ TEST(CacheScheduleTest, NobodyHasADestroyedCache)
 			EXPECT_EQ(slab_cache_destroy(cache), 0);
 		};
 		const auto find = [] {
-			if (struct slab_cache *cache = registry_find_pinned("comes")) {
+			struct pin pin;
+
+			if (struct slab_cache *cache = registry_find_pinned(&pin, "comes")) {
 				schedule_point();
 				EXPECT_EQ(cache->magic, CACHE_MAGIC);
 				schedule_point();
 				EXPECT_EQ(cache->magic, CACHE_MAGIC);
-				cache_unpin(cache);
+				cache_unpin(&pin);
 			}
 		};
 

@@ -152,13 +152,14 @@ TEST(RcuScheduleTest, DestructionWaitsForWhatPinnedThreadsFreed)
 				  0);
 		};
 		const auto find = [] {
-			struct slab_cache *cache = registry_find_pinned("waits");
+			struct pin pin;
+			struct slab_cache *cache = registry_find_pinned(&pin, "waits");
 
 			if (!cache)
 				return;
 			slab_free_rcu(cache, slab_alloc(cache));
 			EXPECT_EQ(cache->magic, CACHE_MAGIC);
-			cache_unpin(cache);
+			cache_unpin(&pin);
 		};
 
 		run_scheduled(seed,
