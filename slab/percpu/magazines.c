@@ -98,9 +98,9 @@ size_t magazines_take(struct slab_cache *cache, size_t most, void **objs)
 
 		/* A thread that has the lock may be filling a magazine with objects that no array
 		 * has any more. */
-		if (!full(depot) &&
-		    GUARD(magazine_close_unlocked,
-			  __atomic_load_n(&depot->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE))
+		if (GUARD(magazine_close_unlocked,
+			  __atomic_load_n(&depot->lock.word, __ATOMIC_SEQ_CST) == CPU_LOCK_FREE) &&
+		    !full(depot))
 			continue;
 		GUARD_STEP(magazine_close_lock, cpu_lock_take(&depot->lock));
 		if (GUARD(magazine_close_again, depot->full))

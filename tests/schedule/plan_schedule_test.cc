@@ -90,6 +90,31 @@ TEST(PlanScheduleTest, TwoThreadsFillMagazines)
 		});
 }
 
+/* A thread has the lock and objects that no array has; it counts the magazine before it drops the lock. */
+TEST(PlanScheduleTest, AMagazineThatIsJustFilledIsTaken)
+{
+	for_plans(1, 200, [] {
+		arena all(array_length);
+		std::vector<void *> objs = fill_magazines(all, 1), taken(array_length);
+		struct depot &depot = all.cache()->node[0].depot;
+		std::size_t n = 0;
+
+		cpu_lock_take(&depot.lock);
+		depot.full = 0;
+		run_scheduled(1,
+			      {[&] { n = magazines_take(all.cache(), array_length, taken.data()); },
+			       [&] {
+				       __atomic_store_n(&depot.full, 1, __ATOMIC_RELAXED);
+				       cpu_lock_drop(&depot.lock);
+			       }});
+		EXPECT_NE(n, 0u);
+		for (std::size_t i = 0; i < n; i++)
+			slab_free(all.cache(), taken[i]);
+		for (void *obj : objs)
+			all.free(obj);
+	});
+}
+
 TEST(PlanScheduleTest, TwoThreadsEmptyAMagazine)
 {
 	for_plans(1, 200, [] {
