@@ -71,6 +71,7 @@ static size_t area_bytes(void)
 static char *area_map(int protection)
 {
 	const size_t bytes = area_bytes();
+	int saved = errno;
 	char *area =
 		mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -81,6 +82,7 @@ static char *area_map(int protection)
 	/* A huge page would be memory of many CPUs. What is only read takes none. */
 	if (protection & PROT_WRITE)
 		madvise(area, bytes, MADV_NOHUGEPAGE);
+	errno = saved;
 	return area + (rows_before() << CPU_ROW_SHIFT);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/length.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "core/flush_lock.h"
@@ -48,16 +50,17 @@ static void exchange(struct slab_cache *cache, void *arg)
 
 static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 {
+	int saved = errno;
 	char *arrays;
 
 	if (flush_lock_is_held() || cache_is_dying(cache))
 		return;
 	arrays = cpu_arrays_create(true);
-	if (!arrays)
-		return;
-	cache_drain(cache, exchange, &arrays);
+	if (arrays)
+		cache_drain(cache, exchange, &arrays);
 	if (arrays)
 		cpu_arrays_destroy(arrays);
+	errno = saved;
 }
 
 /* The most objects of an array of a CPU that is not busy. Other CPUs write to the shards. */
@@ -99,12 +102,12 @@ unsigned length_miss(struct slab_cache *cache, int cpu)
 
 	limit = limit < least ? least : limit;
 	limit = limit > most ? most : limit;
-	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache)) {
+	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache))
 		lengthen(cache);
-		array = cpu_array(cache_own_arrays(cache), cpu);
-	}
 	if (limit > cpu_array_room(false) && !cache_has_long_arrays(cache))
 		limit = cpu_array_room(false);
+	/* Another thread may have exchanged the arrays. */
+	array = cpu_array(cache_own_arrays(cache), cpu);
 	/* Not read before: the first read of a page is a page fault of its own. */
 	cpu_array_set_limit(array, (unsigned)limit);
 	return (unsigned)limit;

@@ -4,6 +4,7 @@
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Fewer objects are not worth a magazine. */
@@ -24,9 +25,11 @@ static void count(struct depot *depot, unsigned n, long objects)
 static bool fill(struct slab_cache *cache, struct depot *depot, size_t half)
 {
 	struct magazine **place = &depot->magazine[depot->full];
+	int saved = errno;
 
 	if (!*place)
 		*place = metadata_block_take(sizeof(**place));
+	errno = saved;
 	if (!*place)
 		return false;
 	(*place)->count = cpu_engine->take(&cache->arrays, half, (*place)->obj);

@@ -106,6 +106,37 @@ TEST_P(RefusedTest, WithoutAnyFenceShrinksTakeNothingFromCpus)
 	work_and_shrink();
 }
 
+/* Objects whose frees fill arrays, which the cache then lengthens. */
+std::vector<void *> many(struct slab_cache *cache)
+{
+	std::vector<void *> objs(50000);
+
+	for (void *&obj : objs)
+		obj = slab_alloc(cache);
+	cache->array_most = cpu_array_room(true);
+	return objs;
+}
+
+TEST_P(RefusedTest, FreesLeaveErrnoWhereTheSystemHasNoMemory)
+{
+	if (!running_again()) {
+		again(SYS_mmap, false);
+		return;
+	}
+	struct slab_cache *cache = slab_cache_create("errno", 64, nullptr, 0);
+	const std::vector<void *> objs = many(cache);
+	unsigned changed = 0;
+
+	if (!refuse(SYS_mmap, ENOMEM))
+		GTEST_SKIP();
+	for (void *obj : objs) {
+		errno = 4711;
+		slab_free(cache, obj);
+		changed += errno != 4711;
+	}
+	EXPECT_EQ(changed, 0u);
+}
+
 TEST_P(RefusedTest, WithoutRseqAnotherEngineServes)
 {
 	if (!running_again()) {
