@@ -48,6 +48,7 @@ static void exchange(struct slab_cache *cache, void *arg)
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 
+/* Where the system refuses the memory or the fence, the cache keeps short arrays. */
 static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 {
 	int saved = errno;
@@ -56,8 +57,8 @@ static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 	if (flush_lock_is_held() || cache_is_dying(cache))
 		return;
 	arrays = cpu_arrays_create(true);
-	if (arrays)
-		cache_drain(cache, exchange, &arrays);
+	if (!arrays || cache_drain(cache, exchange, &arrays) < 0)
+		__atomic_store_n(&cache->array_most, cpu_array_room(false), __ATOMIC_RELAXED);
 	if (arrays)
 		cpu_arrays_destroy(arrays);
 	errno = saved;

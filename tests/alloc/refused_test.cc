@@ -117,6 +117,29 @@ std::vector<void *> many(struct slab_cache *cache)
 	return objs;
 }
 
+TEST_P(RefusedTest, WithoutAnyFenceArraysAreLengthenedOnce)
+{
+	if (!running_again()) {
+		again(SYS_membarrier, false);
+		return;
+	}
+	if (std::strcmp(slab_engine(), "rseq") != 0 || !refuse_fences(error()))
+		GTEST_SKIP();
+	std::atomic<bool> done{false};
+	std::thread other([&] {
+		while (!done)
+			usleep(1000);
+	});
+	struct slab_cache *cache = slab_cache_create("short", 64, nullptr, 0);
+
+	for (void *obj : many(cache))
+		slab_free(cache, obj);
+	EXPECT_EQ(cache->array_most, cpu_array_room(false));
+	EXPECT_EQ(cache->short_arrays, nullptr);
+	done = true;
+	other.join();
+}
+
 TEST_P(RefusedTest, FreesLeaveErrnoWhereTheSystemHasNoMemory)
 {
 	if (!running_again()) {
