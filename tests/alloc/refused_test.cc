@@ -156,6 +156,7 @@ TEST_P(RefusedTest, FreesLeaveErrnoWhereTheSystemHasNoMemory)
 		changed += errno != 4711;
 	}
 	EXPECT_EQ(changed, 0u);
+	EXPECT_EQ(cache->array_most, cpu_array_room(false)) << "nothing was refused";
 }
 
 TEST_P(RefusedTest, WithoutRseqAnotherEngineServes)
