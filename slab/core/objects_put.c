@@ -29,15 +29,10 @@ struct put {
 	unsigned refused; /* objects that no bit was set for */
 };
 
-static void add_bad(struct put *put, void *obj, unsigned what)
+static void add_bad(struct put *put, void *obj, enum put_what what)
 {
-	struct put_bad *bad = put->bad;
-
 	put->refused++;
-	if (bad->n == PUT_BAD_MAX)
-		return;
-	bad->bad[bad->n].obj = obj;
-	bad->bad[bad->n++].what = what;
+	put_note(put->bad, obj, what);
 }
 
 static SLAB_SLOWPATH void add_twice(struct put *put, const struct slab *slab, unsigned word,
@@ -257,7 +252,8 @@ SLAB_SLOWPATH void objects_report(struct slab_cache *cache, const struct put_bad
 {
 	const struct cache_checks *checks = cache->checks;
 
-	for (unsigned i = 0; i < bad->n; i++) {
+	__atomic_fetch_add(&cache->errors, bad->n - put_listed(bad), __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < put_listed(bad); i++) {
 		void *obj = bad->bad[i].obj;
 
 		switch (bad->bad[i].what) {

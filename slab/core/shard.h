@@ -79,7 +79,8 @@ enum {
  */
 unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned want, void **objs,
 		      unsigned where);
-/* Objects that were free already, or are none of the cache: for a report with no lock held. */
+/* Objects that were free already, or are none of the cache: for a report with no lock held. The first
+ * are listed, the others only counted. */
 #define PUT_BAD_MAX 8u
 enum put_what { PUT_FREE_ALREADY, PUT_NO_OBJECT };
 struct put_bad {
@@ -89,13 +90,28 @@ struct put_bad {
 		enum put_what what;
 	} bad[PUT_BAD_MAX];
 };
+
+static inline void put_note(struct put_bad *bad, void *obj, enum put_what what)
+{
+	if (bad->n < PUT_BAD_MAX) {
+		bad->bad[bad->n].obj = obj;
+		bad->bad[bad->n].what = what;
+	}
+	bad->n++;
+}
+
+static inline unsigned put_listed(const struct put_bad *bad)
+{
+	return bad->n < PUT_BAD_MAX ? bad->n : PUT_BAD_MAX;
+}
+
 /*
  * objects_put: set the bits of n objects of ordinary slabs. objs[] has room for one more, and is
  * overwritten. Slabs that become empty beyond what the shard keeps are released. The caller holds no
  * shard's lock. *ret_bad gets the objects that no bit was set for.
  */
 void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_bad *ret_bad);
-/* Report them, with no lock held; `caller` freed the last one, or NULL. */
+/* Report those that are listed, and count the others as errors, with no lock held; `caller` freed the last one, or NULL. */
 void objects_report(struct slab_cache *cache, const struct put_bad *bad, const void *caller);
 /* objects_put() and objects_report(). */
 void objects_free(struct slab_cache *cache, unsigned n, void **objs, const void *caller);

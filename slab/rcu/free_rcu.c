@@ -267,7 +267,8 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 		return;
 	add(cache, obj, &pending, &bad);
 	if (SLAB_UNLIKELY(bad.n))
-		objects_report(cache, &bad, bad.bad[bad.n - 1].obj == obj ? caller : NULL);
+		objects_report(cache, &bad,
+			       bad.bad[put_listed(&bad) - 1].obj == obj ? caller : NULL);
 	rcu_arm(cache->rcu);
 	if (SLAB_UNLIKELY(pending > cache->rcu->backlog / 4))
 		rcu_help(cache->rcu);

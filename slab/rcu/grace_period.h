@@ -84,10 +84,7 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 /* Note an object that was free already, for a report. */
 static inline void rcu_note_double(struct put_bad *bad, void *obj)
 {
-	if (bad->n < PUT_BAD_MAX) {
-		bad->bad[bad->n].obj = obj;
-		bad->bad[bad->n++].what = PUT_FREE_ALREADY;
-	}
+	put_note(bad, obj, PUT_FREE_ALREADY);
 }
 
 /* Around callbacks of a cache: a thread of libslab registers with the cache's flavour. Other

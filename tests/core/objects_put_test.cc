@@ -151,13 +151,20 @@ TEST_F(PutTest, AFreeObjectWithinARun)
 	EXPECT_EQ(slab(objs[0])->free, 30u);
 }
 
-TEST_F(PutTest, NoMoreBadOnesAreNotedThanThereIsRoomFor)
+TEST_F(PutTest, BadOnesBeyondTheRoomForThemAreCounted)
 {
 	const std::vector<void *> objs = take_slab();
 	const std::vector<void *> run(objs.begin(), objs.begin() + 50);
 
 	put_well(run);
-	EXPECT_EQ(put(run).n, PUT_BAD_MAX);
+	const struct put_bad bad = put(run);
+	const report_capture reports;
+	struct slab_cache *cache = cache_;
+
+	EXPECT_EQ(bad.n, 50u);
+	objects_report(cache_, &bad, nullptr);
+	EXPECT_EQ(reports.count(), PUT_BAD_MAX);
+	EXPECT_EQ(cache->errors, 50u);
 	EXPECT_EQ(slab(objs[0])->free, 50u);
 }
 
