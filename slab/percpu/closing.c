@@ -11,6 +11,7 @@
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
+#include "percpu/length.h"
 #include "percpu/magazines.h"
 
 static char *create(bool is_long)
@@ -78,23 +79,16 @@ void closing_after_fork_child(struct slab_cache *cache)
 
 /* --- draining --------------------------------------------------------------------------------- */
 
-/* One array may have more objects than fit on the stack of a thread that calls malloc(). So there is
+/* A long array has more objects than fit on the stack of a thread that calls malloc(). So there is
  * one buffer, which a thread with a flush_lock uses; no other lock but those of shards is taken
- * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. */
+ * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. Short arrays and magazines
+ * need no buffer: a thread that lengthens the arrays of its cache waits for no other cache. */
 static SLAB_EARLY pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *buffer[OBJECTS_MAX];
 
-static void buffer_take(struct slab_cache *cache)
-{
-	pthread_mutex_lock(&cache->flush_lock);
-	pthread_mutex_lock(&buffer_lock);
-}
-
-static void buffer_drop(struct slab_cache *cache)
-{
-	pthread_mutex_unlock(&buffer_lock);
-	pthread_mutex_unlock(&cache->flush_lock);
-}
+/* The most objects of a short array, and of a magazine that are taken at once. */
+#define SHORT_MAX (CPU_SHORT_BYTES / sizeof(void *))
+#define PIECE_MAX 128u
 
 /* May this array be left as it is? Without flush_lock: another thread may put long arrays in the place of
  * short ones meanwhile, and both are empty then. A write would populate the row of a CPU that has none. With an engine
@@ -109,11 +103,33 @@ static bool is_untouched(const struct slab_cache *cache, int cpu)
 	       !cpu_array_count(array);
 }
 
-/* The buffer keeps no address of an object: `slabinfo --find-leaks` would take it for the program's. */
-static void put_buffer(struct slab_cache *cache, size_t n, struct put_bad *ret_bad)
+/* With flush_lock. Returns the number of objects. */
+static size_t empty_array(struct slab_cache *cache, int cpu, void **objs, struct put_bad *ret_bad)
 {
-	objects_put(cache, (unsigned)n, buffer, ret_bad);
+	const size_t n = cpu_engine->close(cache->own_arrays, cpu, objs);
+
+	cpu_inject(CPU_INJECT_ARRAY_EMPTIED);
+	objects_put(cache, (unsigned)n, objs, ret_bad);
+	return n;
+}
+
+static size_t empty_short(struct slab_cache *cache, int cpu, struct put_bad *ret_bad)
+{
+	void *objs[SHORT_MAX + 1];
+
+	return empty_array(cache, cpu, objs, ret_bad);
+}
+
+/* The buffer keeps no address of an object: `slabinfo --find-leaks` would take it for the program's. */
+static size_t empty_long(struct slab_cache *cache, int cpu, struct put_bad *ret_bad)
+{
+	size_t n;
+
+	pthread_mutex_lock(&buffer_lock);
+	n = empty_array(cache, cpu, buffer, ret_bad);
 	memset(buffer, 0, (n + 1) * sizeof(buffer[0]));
+	pthread_mutex_unlock(&buffer_lock);
+	return n;
 }
 
 size_t close_drain_cpu(struct slab_cache *cache, int cpu, struct put_bad *ret_bad)
@@ -122,11 +138,10 @@ size_t close_drain_cpu(struct slab_cache *cache, int cpu, struct put_bad *ret_ba
 
 	if (is_untouched(cache, cpu))
 		return 0;
-	buffer_take(cache);
-	n = cpu_engine->close(cache->own_arrays, cpu, buffer);
-	cpu_inject(CPU_INJECT_ARRAY_EMPTIED);
-	put_buffer(cache, n, ret_bad);
-	buffer_drop(cache);
+	pthread_mutex_lock(&cache->flush_lock);
+	n = cache_has_long_arrays(cache) ? empty_long(cache, cpu, ret_bad)
+					 : empty_short(cache, cpu, ret_bad);
+	pthread_mutex_unlock(&cache->flush_lock);
 	if (n)
 		cache_event(cache, cpu, SLAB_EVENT_ARRAYS_CLOSED);
 	return n;
@@ -134,16 +149,17 @@ size_t close_drain_cpu(struct slab_cache *cache, int cpu, struct put_bad *ret_ba
 
 static size_t drain_magazines(struct slab_cache *cache, struct put_bad *ret_bad)
 {
+	void *objs[PIECE_MAX + 1];
 	size_t n, sum = 0;
 
 	do {
-		buffer_take(cache);
-		n = magazines_take(cache, OBJECTS_MAX - 1, buffer);
+		pthread_mutex_lock(&cache->flush_lock);
+		n = magazines_take(cache, PIECE_MAX, objs);
 		if (n) {
 			cpu_inject(CPU_INJECT_MAGAZINE_TAKEN);
-			put_buffer(cache, n, ret_bad);
+			objects_put(cache, (unsigned)n, objs, ret_bad);
 		}
-		buffer_drop(cache);
+		pthread_mutex_unlock(&cache->flush_lock);
 		sum += n;
 	} while (n);
 	return sum;

@@ -212,6 +212,42 @@ TEST_F(ClosingTest, AHandlerFindsAClosedCacheEmpty)
 	expect_counted();
 }
 
+/* --- other caches ------------------------------------------------------------------------------ */
+
+std::function<void()> on_emptied;
+
+void where_an_array_is_emptied(int point)
+{
+	if (point != CPU_INJECT_ARRAY_EMPTIED)
+		return;
+	cpu_inject_hook = nullptr;
+	on_emptied();
+}
+
+/* A thread that empties an array has objects of its cache in its hands. */
+TEST_F(ClosingTest, ADrainOfShortArraysWaitsForNoOtherCache)
+{
+	const test_cache other(64);
+	std::atomic<bool> done{false};
+	std::thread drains;
+
+	slab_free(other, slab_alloc(other));
+	free(alloc(10));
+	on_emptied = [&] {
+		drains = std::thread([&] {
+			cache_drain(other, nullptr, nullptr);
+			done = true;
+		});
+		for (int ms = 0; ms < 200 && !done; ms++)
+			usleep(1000);
+		EXPECT_TRUE(done);
+	};
+	cpu_inject_hook = where_an_array_is_emptied;
+	cache_drain(cache_, nullptr, nullptr);
+	cpu_inject_hook = nullptr;
+	drains.join();
+}
+
 /* --- fork ------------------------------------------------------------------------------------- */
 
 TEST_F(ClosingTest, AChildFindsTheCacheOpen)
