@@ -327,7 +327,10 @@ static void visit_shards(struct visit *visit)
  * decay time. */
 static bool is_selected(const struct slab_cache *cache, uint32_t now)
 {
-	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_EPOCHS == 0;
+	/* Handles of one size lie at multiples of it, so the high bits of a product decide. */
+	const uint64_t mixed = (uintptr_t)cache / CPU_CACHELINE * UINT64_C(0x9e3779b97f4a7c15);
+
+	return ((mixed >> 32) + now) % DECAY_EPOCHS == 0;
 }
 
 /* Without a limit the first free into an array takes a slow path, too, which sets the flag. Returns
