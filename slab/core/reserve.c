@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#define OBJECTS_MAX ((size_t)1 << 40)
+#define RESERVE_MAX ((size_t)1 << 40)
 
 static size_t room(const struct slab_cache *cache)
 {
@@ -119,7 +119,7 @@ bool reserve_map(struct slab_cache *cache)
 	const size_t objects = room(cache);
 	struct cache_reserve *reserve;
 
-	if (objects > OBJECTS_MAX) {
+	if (objects > RESERVE_MAX) {
 		errno = ENOMEM;
 		return false;
 	}

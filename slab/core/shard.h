@@ -75,7 +75,7 @@ enum {
 /*
  * objects_take: take up to `want` free objects, constructed, of slabs of a shard: the fullest first,
  * the lowest addresses first. They end at objs[want], so that the lowest is on top of an array that
- * gets them. Returns their number, 0 with ENOMEM. The caller holds no lock; constructors may run.
+ * gets them. Returns their number, 0 with ENOMEM if TAKE_NEW is set. The caller holds no lock; constructors may run.
  */
 unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned want, void **objs,
 		      unsigned where);
