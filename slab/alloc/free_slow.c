@@ -27,7 +27,7 @@ static bool push(struct slab_cache *cache, void *obj)
 
 	if (!slab_is_near(obj, cpu) || cpu_engine->push(&cache->arrays, obj) != CPU_DONE)
 		return false;
-	idle_begin(cpu);
+	idle_begin();
 	return true;
 }
 

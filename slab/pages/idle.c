@@ -62,9 +62,8 @@ void idle_kick_slow(void)
 	maintenance_start_ticks();
 }
 
-SLAB_SLOWPATH void idle_begin_slow(int cpu)
+SLAB_SLOWPATH void idle_begin_slow(void)
 {
-	cpu_seen(cpu);
 	idle_kick();
 	maintenance_resume();
 }

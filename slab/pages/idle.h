@@ -30,13 +30,12 @@ static inline void idle_kick(void)
 
 /* The array of a CPU got an object: a decay pass must return it to its slab if the CPU stays idle.
  * The caller holds no lock. */
-void idle_begin_slow(int cpu);
-static inline void idle_begin(int cpu)
+void idle_begin_slow(void);
+static inline void idle_begin(void)
 {
 	if (SLAB_UNLIKELY(!__atomic_load_n(&idle_active, __ATOMIC_RELAXED) ||
-			  __atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED) ||
-			  cpu >= (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED)))
-		idle_begin_slow(cpu);
+			  __atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED)))
+		idle_begin_slow();
 }
 
 /* The number of the running pass, or of the last one. Memory that was used since can be found idle

@@ -153,7 +153,6 @@ void *cache_refill(struct slab_cache *cache)
 	unsigned want = 1;
 	void *obj;
 
-	cpu_seen(cpu);
 	if (cpu >= 0 && !is_closed(cache)) {
 		const bool is_first = !cpu_array_limit(cpu_array(cache_own_arrays(cache), cpu));
 
@@ -239,12 +238,11 @@ void cache_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	const int cpu = cpu_engine->cpu();
 
-	cpu_seen(cpu);
 	SLAB_PROBE(free_slow, cache->name, cache, caller, obj, cpu);
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
 	if (cpu >= 0 && !is_closed(cache) && slab_is_near(obj, cpu)) {
 		if (push(cache, obj, cpu, caller)) {
-			idle_begin(cpu);
+			idle_begin();
 			maintenance_poll();
 			return;
 		}

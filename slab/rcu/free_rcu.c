@@ -224,10 +224,7 @@ static void add(struct slab_cache *cache, void *obj, uint64_t *ret_pending, stru
 	int cpu = cpu_engine->cpu();
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
-		enum cpu_result result;
-
-		cpu_seen(cpu);
-		result = cpu_engine->push(&cache->rcu_arrays, obj);
+		const enum cpu_result result = cpu_engine->push(&cache->rcu_arrays, obj);
 		if (result == CPU_DONE)
 			return;
 		if (result == CPU_DOUBLE) {
