@@ -274,7 +274,7 @@ void expect_success_while_slabs_leave(struct slab_cache *leaves, struct slab_cac
 	};
 	cpu_inject_hook = after_the_take;
 	EXPECT_GT(cache_release(leaves, 0), 1u);
-	cpu_inject_hook = nullptr;
+	ASSERT_TRUE(other.joinable());
 	other.join();
 	EXPECT_NE(obj, nullptr);
 	slab_free(grows, obj);

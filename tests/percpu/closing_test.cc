@@ -244,7 +244,7 @@ TEST_F(ClosingTest, ADrainOfShortArraysWaitsForNoOtherCache)
 	};
 	cpu_inject_hook = where_an_array_is_emptied;
 	cache_drain(cache_, nullptr, nullptr);
-	cpu_inject_hook = nullptr;
+	ASSERT_TRUE(drains.joinable());
 	drains.join();
 }
 
