@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Areas: the memory of arrays. An area has the arrays of some users by all possible CPUs, laid out
- * [cpu][user], in one mapping that is populated lazily. There are areas of short and of long arrays.
+ * [cpu][user], in one mapping that is populated lazily. There are areas of short and of long
+ * arrays.
  *
  * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
  * CPU, and the fast path indexes with that. Count and limit are 0 in these rows and never change.
@@ -208,8 +209,8 @@ char *cpu_arrays_create(bool is_long)
 	return arrays;
 }
 
-/* Where space is short, they are those of a user in an area: a mapping of their own would have as many
- * addresses. */
+/* Where space is short, they are those of a user in an area: a mapping of their own would have as
+ * many addresses. */
 char *cpu_arrays_none(void)
 {
 	char *none = __atomic_load_n(&none_row0, __ATOMIC_ACQUIRE);
@@ -272,9 +273,9 @@ static bool discard(char *start, size_t bytes)
 	return done;
 }
 
-/* Only read the head of an array that no thread touched: a write would populate it. What lies behind
- * the head is of no importance, but for the tags of pairs, which the next user's first transactions
- * would repeat. */
+/* Only read the head of an array that no thread touched: a write would populate it. What lies
+ * behind the head is of no importance, but for the tags of pairs, which the next user's first
+ * transactions would repeat. */
 static void zero_row(char *arrays, long cpu)
 {
 	static const char zero[CPU_CACHELINE];
@@ -312,8 +313,9 @@ void cpu_arrays_destroy_row(char *arrays, int cpu)
 	free_places(area, place_of(area, arrays), false);
 }
 
-/* The head stays, because transaction ids of the engine cmpxchg16b must not repeat. Threads that are
- * late may write entries, which are not in use, and read them: zeros are as good as anything. */
+/* The head stays, because transaction ids of the engine cmpxchg16b must not repeat. Threads that
+ * are late may write entries, which are not in use, and read them: zeros are as good as
+ * anything. */
 void cpu_array_discard(char *arrays, int cpu)
 {
 	struct cpu_array *array = cpu_array(arrays, cpu);

@@ -13,15 +13,16 @@
 #define CPU_EARLY __attribute__((section(".data.slab_early")))
 
 /*
- * One CPU's array of one user. Only sections of that CPU write `count` and obj[], until the array is
- * closed.
+ * One CPU's array of one user. Only sections of that CPU write `count` and obj[], until the array
+ * is closed.
  *
  * Engines rseq and mutex: `count` objects lie in obj[]; a push misses if count >= limit. The words
  * of a new array are 0, so it takes no object until set_limit.
  *
  * Engine cmpxchg16b (cpu_engine->pairs): `count` is the newest object with the number of objects in
- * its upper 16 bits, `limit` the transaction number, whose two lowest bits are flags (cmpxchg16b.c). An
- * entry takes two words: the object below the newest one lies in obj[2 * (n - 2)], and so on.
+ * its upper 16 bits, `limit` the transaction number, whose two lowest bits are flags
+ * (cmpxchg16b.c). An entry takes two words: the object below the newest one lies in obj[2 * (n -
+ * 2)], and so on.
  */
 __extension__ struct cpu_array { /* for C++: a flexible array member */
 	struct cpu_lock lock; /* engine mutex */

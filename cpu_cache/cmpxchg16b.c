@@ -4,10 +4,11 @@
  * lock, so a preempted thread blocks nobody. Several threads may act for one CPU at the same time.
  *
  * The head of an array is two words, which one locked instruction exchanges: `count` has the newest
- * object and the number of objects n, `limit` a transaction id with two flags. Entry i, two words in
- * obj[], has object i, counted from the oldest, and a tag. The newest object lies in the head; only
- * if the head says SETTLED, it lies in entry n - 1 too. So entries 0 to n - 2 are *in use*, and with
- * SETTLED also entry n - 1. A push leaves a newest object that is not settled, a pop one that is.
+ * object and the number of objects n, `limit` a transaction id with two flags. Entry i, two words
+ * in obj[], has object i, counted from the oldest, and a tag. The newest object lies in the head;
+ * only if the head says SETTLED, it lies in entry n - 1 too. So entries 0 to n - 2 are *in use*,
+ * and with SETTLED also entry n - 1. A push leaves a newest object that is not settled, a pop one
+ * that is.
  *
  * Why it is right:
  *
@@ -41,9 +42,9 @@
  *    for. Only cpu_arrays_destroy() ends this, when no thread is in a function of the user.
  *
  * An array that was never used has the id 0 and no memory, and close() does not write it. So a
- * section may use it only after it has looked at the user's pointer again (open_new), and cannot miss
- * that the pointer was switched before the close: both threads have a full fence between their write
- * (the id, the pointer) and their read (the pointer, the id).
+ * section may use it only after it has looked at the user's pointer again (open_new), and cannot
+ * miss that the pointer was switched before the close: both threads have a full fence between their
+ * write (the id, the pointer) and their read (the pointer, the id).
  */
 #include "cas16.h"
 #include "engine.h"

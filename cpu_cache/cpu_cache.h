@@ -4,10 +4,10 @@
  * commit changes to it.
  *
  * A *user* of this layer (a cache, which this layer does not know) has one *array* on each CPU:
- * pointers to free objects, the one that was freed last on top. Allocations pop, frees push; the layer
- * above moves many objects at once with take and put. Everything a CPU does here is a *section*:
- * reads, checks, and one committing store, which takes effect only if the thread stayed on that CPU
- * undisturbed. The three engines implement the same sections by different means:
+ * pointers to free objects, the one that was freed last on top. Allocations pop, frees push; the
+ * layer above moves many objects at once with take and put. Everything a CPU does here is a
+ * *section*: reads, checks, and one committing store, which takes effect only if the thread stayed
+ * on that CPU undisturbed. The three engines implement the same sections by different means:
  *
  *   rseq        restartable sequences
  *   cmpxchg16b  the newest object, the count and a transaction number in two words, which one locked
@@ -17,8 +17,8 @@
  * A user reaches its arrays through a pointer of its own ("arrays" below), which sections read. To
  * *close* the arrays of a user, a thread lets that pointer lead to cpu_arrays_none(), calls
  * fence() once for any number of users, and then close() for each CPU. From then on the arrays are
- * empty and stay empty, and every section of the user misses, until open() and the pointer's own value
- * make them usable again.
+ * empty and stay empty, and every section of the user misses, until open() and the pointer's own
+ * value make them usable again.
  */
 #pragma once
 
@@ -50,9 +50,9 @@ struct cpu_engine {
 	size_t (*take)(char *const *arrays, size_t n, void **objs);
 	/* Push objs[0], objs[1] … as far as there is room; returns the number of those pushed. */
 	size_t (*put)(char *const *arrays, size_t n, void *const *objs);
-	/* After the fence: take all objects of one CPU's array, and keep sections from it that still
-	 * reach it. The array is empty before this returns. `arrays` has row 0 of the user. Returns
-	 * the number of objects, at most cpu_array_room(). */
+	/* After the fence: take all objects of one CPU's array, and keep sections from it that
+	 * still reach it. The array is empty before this returns. `arrays` has row 0 of the user.
+	 * Returns the number of objects, at most cpu_array_room(). */
 	size_t (*close)(char *arrays, int cpu, void **objs);
 	/* Let sections use a closed array again. */
 	void (*open)(char *arrays, int cpu);
@@ -97,7 +97,7 @@ const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack);
 /* Do all operations of the engine in use work, on arrays of their own? */
 bool cpu_engine_self_test(void);
 
-/* For fork: keep other threads from creating and destroying arrays, and lock the arrays, with engines
- * that have locks. */
+/* For fork: keep other threads from creating and destroying arrays, and lock the arrays, with
+ * engines that have locks. */
 void cpu_arrays_lock_all(void);
 void cpu_arrays_unlock_all(void);

@@ -19,8 +19,8 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 const struct cpu_engine *cpu_engine = &cpu_engine_mutex;
 
-/* The stand-in for what libslab reads and writes of struct rseq: a thread on no CPU. The initial-exec model gives it the same
- * offset in every thread. */
+/* The stand-in for what libslab reads and writes of struct rseq: a thread on no CPU. The
+ * initial-exec model gives it the same offset in every thread. */
 static __thread struct {
 	uint32_t cpu_id_start;
 	int32_t cpu_id;
@@ -61,8 +61,8 @@ const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack)
 static char object[4];
 #define SELF_TEST_LIMIT 3u
 
-/* An open array: each section, and each case in which it must miss. The array is full in the middle, and
- * has object[0] in the end. */
+/* An open array: each section, and each case in which it must miss. The array is full in the
+ * middle, and has object[0] in the end. */
 static bool open_test(const struct cpu_engine *e, char *const *arrays)
 {
 	void *const two[] = {&object[1], &object[2]};

@@ -19,8 +19,8 @@ void cpu_areas_unlock(void);
 /* The number of rows; 0 before cpu_learn_rows(). */
 extern unsigned cpu_rows;
 
-/* The CPU on which the thread runs, or 0 if the kernel does not report it: for engines whose sections
- * may act for any CPU. */
+/* The CPU on which the thread runs, or 0 if the kernel does not report it: for engines whose
+ * sections may act for any CPU. */
 int cpu_by_kernel(void);
 
 static inline char *cpu_arrays_of(char *const *arrays)
@@ -32,7 +32,8 @@ static inline char *cpu_arrays_of(char *const *arrays)
 static inline void cpu_full_fence(void)
 {
 #ifdef CPU_SANITIZED
-	/* The thread sanitizer does not know fences. Such builds are for x86-64, where this is one. */
+	/* The thread sanitizer does not know fences. Such builds are for x86-64, where this is
+	 * one. */
 	static uint32_t word;
 
 	__atomic_fetch_add(&word, 0, __ATOMIC_SEQ_CST);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A load that may fault: it finds the user of a pointer that the application passed. A machine with
- * fix-ups has a table of these instructions, with an address at which to resume. The SIGSEGV handler
- * resumes the thread there as if the word had another value. The load costs as much as a plain load.
+ * fix-ups has a table of these instructions, with an address at which to resume. The SIGSEGV
+ * handler resumes the thread there as if the word had another value. The load costs as much as a
+ * plain load.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #define CPU_CACHE_FIXUP_H

@@ -68,8 +68,8 @@ static inline void cpu_inject(int point)
 
 /*
  * Guards: what keeps threads out of each other's way, each with a name. tests/schedule removes one
- * after the other at run time, in objects that are compiled with CPU_GUARDS; elsewhere a mark is what
- * it encloses. Without the guard
+ * after the other at run time, in objects that are compiled with CPU_GUARDS; elsewhere a mark is
+ * what it encloses. Without the guard
  *
  *   GUARD          the condition counts as true
  *   GUARD_AGAINST  the condition counts as false, the flag or the number as 0

@@ -27,8 +27,8 @@ static void pause_cpu(void)
 #endif
 }
 
-/* The holder may be preempted by this thread, which may have a real-time priority. So the looks must
- * end, and sched_yield() could last for ever. */
+/* The holder may be preempted by this thread, which may have a real-time priority. So the looks
+ * must end, and sched_yield() could last for ever. */
 void cpu_lock_wait(struct cpu_lock *lock)
 {
 	for (unsigned looks = 0; looks < LOOKS; looks++) {

@@ -5,15 +5,15 @@
  * migrated, so a section on CPU c may run on any CPU; the thread chose c by looking where it ran.
  *
  * Why fence() does not wait. A section reads the user's pointer a second time under the lock, and
- * goes to the array only if it still leads there. close() takes the lock after the pointer was set to
- * another value. A section that had the lock before close() has committed, and close() finds what it
- * left; one that gets the lock later sees the pointer's new value. So after close() no section commits
- * to the array, whatever it read before, until the pointer leads there again.
+ * goes to the array only if it still leads there. close() takes the lock after the pointer was set
+ * to another value. A section that had the lock before close() has committed, and close() finds
+ * what it left; one that gets the lock later sees the pointer's new value. So after close() no
+ * section commits to the array, whatever it read before, until the pointer leads there again.
  *
- * close() takes no lock of an array that is empty and unlocked, because arrays of unused CPUs have no
- * memory. A section that takes the lock after close() saw it free sees the pointer's new value too:
- * both threads have a full fence between their write (the pointer, the lock) and their read (the
- * lock, the pointer).
+ * close() takes no lock of an array that is empty and unlocked, because arrays of unused CPUs have
+ * no memory. A section that takes the lock after close() saw it free sees the pointer's new value
+ * too: both threads have a full fence between their write (the pointer, the lock) and their read
+ * (the lock, the pointer).
  */
 #include "engine.h"
 

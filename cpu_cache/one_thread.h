@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes with one thread: nothing runs beside the caller, and only a signal handler interrupts it.
+ * Processes with one thread: nothing runs beside the caller, and only a signal handler interrupts
+ * it.
  *
  * glibc says so until the first pthread_create(), and never again. A C library that does not say
  * (glibc before 2.32, musl) counts as one with threads.

@@ -7,8 +7,8 @@
  * uses, until the user's pointer leads elsewhere and a fence has ended every section that read
  * the old value.
  *
- * A sequence that misses does not say why. The functions here look at the array outside of it, in any
- * order, and so may be wrong; but only a sequence decides that an object was freed twice.
+ * A sequence that misses does not say why. The functions here look at the array outside of it, in
+ * any order, and so may be wrong; but only a sequence decides that an object was freed twice.
  *
  * The C library registers each thread (glibc 2.35 and later). libslab only writes the rseq_cs
  * field.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of aarch64 that do not restart a sequence when they preempt its thread and resume it on the
- * same CPU. Two threads can then get one object. The self-test does not see it.
+ * Kernels of aarch64 that do not restart a sequence when they preempt its thread and resume it on
+ * the same CPU. Two threads can then get one object. The self-test does not see it.
  *
  * First: 6.19 (https://lkml.iu.edu/2604.2/08673.html). Last: 7.0.13, because MongoDB, whose
  * allocator depends on the same promise, names 7.0.14 as the first that keeps it again

@@ -78,7 +78,7 @@ void *__alloc_token_pvalloc(size_t size, uint64_t token)
 	return pvalloc(size);
 }
 
-/* --- new: if there is no memory, the plain operator tries once more and fails as it must --------- */
+/* --- new: if there is no memory, the plain operator tries once more and fails as it must ------ */
 
 static inline void *typed(enum slab_pair pair, size_t size, uint64_t token, const void *caller)
 {

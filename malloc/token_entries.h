@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that clang calls in a program compiled with -fsanitize=alloc-token: __alloc_token_NAME
- * with the token as last argument, for each allocation function NAME that it knows.
+ * The functions that clang calls in a program compiled with -fsanitize=alloc-token:
+ * __alloc_token_NAME with the token as last argument, for each allocation function NAME that it
+ * knows.
  */
 #pragma once
 

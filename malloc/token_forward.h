@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libslab_token.a: the functions with tokens for a program that may run without libslab_malloc. Each
- * passes the call on to the library's, or to the plain function. A constructor looks for the library:
- * allocations of earlier constructors have no type.
+ * libslab_token.a: the functions with tokens for a program that may run without libslab_malloc.
+ * Each passes the call on to the library's, or to the plain function. A constructor looks for the
+ * library: allocations of earlier constructors have no type.
  */
 #pragma once
 

@@ -41,7 +41,7 @@ static unsigned limit_of(size_t size)
 	return size > 256 ? 54 : 120;
 }
 
-/* --- slabs: under the lock, but slab_make() and slabs_release() ----------------------------------- */
+/* --- slabs: under the lock, but slab_make() and slabs_release() ------------------------------- */
 
 static void choose_slab(struct queued_cache *cache)
 {
@@ -154,7 +154,7 @@ static void slabs_release(struct queued_cache *cache, struct frame *slabs)
 	}
 }
 
-/* --- the shared queue and the lists --------------------------------------------------------------- */
+/* --- the shared queue and the lists ----------------------------------------------------------- */
 
 /* Under the lock: a batch of the shared queue, or objects of listed slabs. */
 static size_t take_listed(struct queued_cache *cache, size_t n, void **objs)
@@ -217,7 +217,7 @@ static void give(struct queued_cache *cache, size_t n, void *const *objs)
 	slabs_release(cache, released);
 }
 
-/* --- the queues of CPUs ---------------------------------------------------------------------------- */
+/* --- the queues of CPUs ----------------------------------------------------------------------- */
 
 /* The CPU's queue is empty: a batch. */
 static __attribute__((noinline)) void *alloc_slow(struct queued_cache *cache)
@@ -286,7 +286,7 @@ void queued_free_bulk(struct queued_cache *cache, size_t n, void *const *objs)
 		queued_free(cache, objs[i]);
 }
 
-/* --- caches ---------------------------------------------------------------------------------------- */
+/* --- caches ----------------------------------------------------------------------------------- */
 
 struct queued_cache *queued_create(size_t size)
 {

@@ -12,7 +12,7 @@
 
 #define BARN_MAX 10u /* full sheaves of a barn, and empty ones */
 
-/* --- the barn --------------------------------------------------------------------------------------- */
+/* --- the barn --------------------------------------------------------------------------------- */
 
 static struct sheaf *barn_get(struct sheaf_cache *cache, struct barn_list *list)
 {
@@ -71,7 +71,7 @@ static void barn_put_or_free(struct sheaf_cache *cache, struct sheaf *sheaf)
 	free(sheaf);
 }
 
-/* --- the sheaves of CPUs ---------------------------------------------------------------------------- */
+/* --- the sheaves of CPUs ---------------------------------------------------------------------- */
 
 /* The spare sheaf of a CPU, which another thread gets only after attach(). NULL: there is none. */
 static struct sheaf *detach(struct sheaf_cache *cache, int cpu)
@@ -212,7 +212,7 @@ void sheaf_free_bulk(struct sheaf_cache *cache, size_t n, void *const *objs)
 		sheaf_free(cache, objs[i]);
 }
 
-/* --- caches ----------------------------------------------------------------------------------------- */
+/* --- caches ----------------------------------------------------------------------------------- */
 
 static size_t capacity_of(size_t size)
 {

@@ -34,7 +34,7 @@ static struct {
 	size_t bytes;
 } slob;
 
-/* --- the free blocks of a page ------------------------------------------------------------------- */
+/* --- the free blocks of a page ---------------------------------------------------------------- */
 
 static int16_t *unit_at(const struct frame *frame, uint32_t offset)
 {
@@ -133,7 +133,7 @@ static void give_units(struct frame *frame, int16_t *block, uint32_t units)
 		join(frame, previous);
 }
 
-/* --- caches -------------------------------------------------------------------------------------- */
+/* --- caches ----------------------------------------------------------------------------------- */
 
 static struct frame_list *list_of(size_t size)
 {

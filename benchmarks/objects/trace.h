@@ -11,11 +11,11 @@
  * An allocation has its place in the order after it returned, a free before it began. So the calls
  * with one address are by turns allocations and frees.
  *
- * In memory a trace is a stream of steps for each thread. Stream 0 is the set-up: one thread executes
- * it before the others start. Streams 1 to `threads` are those of the load; they run concurrently.
- * The last stream frees what is then still allocated. Each object has a slot of its own, where the
- * thread that frees it finds it, and waits for it if it is not there yet. Threads meet now and then,
- * so that a fast one is not far ahead.
+ * In memory a trace is a stream of steps for each thread. Stream 0 is the set-up: one thread
+ * executes it before the others start. Streams 1 to `threads` are those of the load; they run
+ * concurrently. The last stream frees what is then still allocated. Each object has a slot of its
+ * own, where the thread that frees it finds it, and waits for it if it is not there yet. Threads
+ * meet now and then, so that a fast one is not far ahead.
  */
 #pragma once
 

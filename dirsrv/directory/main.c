@@ -122,8 +122,8 @@ static int parse_option(struct args *args, int code)
 	}
 }
 
-/* Returns -1 to go on, otherwise the exit status: 0 after --help, 2 after saying in one sentence what is
- * wrong. */
+/* Returns -1 to go on, otherwise the exit status: 0 after --help, 2 after saying in one sentence
+ * what is wrong. */
 static int parse_args(struct args *args, int argc, char **argv)
 {
 	int code;

@@ -7,8 +7,9 @@
 
 #include "posix.h"
 
-/* One entry as a source has it: a DN and pairs of attribute type and value, all in one buffer that is
- * used again for the next record. Offsets are into the record's text, which moves when it grows. */
+/* One entry as a source has it: a DN and pairs of attribute type and value, all in one buffer that
+ * is used again for the next record. Offsets are into the record's text, which moves when it
+ * grows. */
 struct pair {
 	size_t type;
 	size_t type_length;

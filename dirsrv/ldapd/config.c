@@ -137,7 +137,7 @@ static const char *set_index(struct config *config, const char *value)
 			value);
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define PLACE(member) offsetof(struct config, member)
 
@@ -212,7 +212,7 @@ static void set_defaults(struct config *config)
 	};
 }
 
-/* --- setting ------------------------------------------------------------------------------------ */
+/* --- setting ---------------------------------------------------------------------------------- */
 
 static bool parse_number(const char *value, bool units, uint64_t min, uint64_t max,
 			 uint64_t *number)

@@ -30,6 +30,6 @@ struct config {
 	struct settings settings;
 };
 
-/* config_parse: defaults and options into config. Returns -1: go on; otherwise the exit status, after a
- * message or the help. */
+/* config_parse: defaults and options into config. Returns -1: go on; otherwise the exit status,
+ * after a message or the help. */
 int config_parse(struct config *config, int argc, char **argv);

@@ -31,7 +31,7 @@ const char malloc_side_freed_at_once[] = "ldapd.operation";
 static struct config config;
 static struct server server;
 
-/* --- start -------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static struct backend *open_backend(void)
 {
@@ -148,7 +148,7 @@ static bool start_net(void)
 	return true;
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* Once a second, and at each signal. Returns when the server has to stop. */
 static void run(const sigset_t *signals)
@@ -168,7 +168,7 @@ static void run(const sigset_t *signals)
 	}
 }
 
-/* --- stop --------------------------------------------------------------------------------------- */
+/* --- stop ------------------------------------------------------------------------------------- */
 
 static void wait_for_operations(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values from their range or file, DNs from values; a directory as LDIF, about 400 bytes for a person.
+ * Values from their range or file, DNs from values; a directory as LDIF, about 400 bytes for a
+ * person.
  */
 
 #include "args.h"

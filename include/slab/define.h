@@ -3,13 +3,13 @@
  * Functions on typed pointers: SLAB_CACHE() and SLAB_DEFINE_TYPED() are for caches that the program
  * creates and destroys.
  *
- * SLAB_DEFINE_CACHE() is for a type that a program or a library allocates all its life: its cache is
- * defined, not created.
+ * SLAB_DEFINE_CACHE() is for a type that a program or a library allocates all its life: its cache
+ * is defined, not created.
  *
- *	SLAB_DEFINE_CACHE(entry, struct entry);
- *	…
- *	struct entry *e = entry_alloc();
- *	entry_free(e);
+ * 	SLAB_DEFINE_CACHE(entry, struct entry);
+ * 	…
+ * 	struct entry *e = entry_alloc();
+ * 	entry_free(e);
  *
  * The cache is created at its first use, by whichever thread comes first, also before main().
  * A definition may be in a header, and in several libraries of a process: all definitions with

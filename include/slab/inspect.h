@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The library libslab_inspect reads the caches of a process from its memory, without its help, also
- * of one that hangs, that is stopped, or that left a core file. Programs link it with -lslab_inspect;
- * it needs no libslab.so, but is of the same build as that of the process.
+ * of one that hangs, that is stopped, or that left a core file. Programs link it with
+ * -lslab_inspect; it needs no libslab.so, but is of the same build as that of the process.
  *
  * The caller provides a function that reads memory, and the address of the process's *root*, the
  * table from which the library finds everything else. It takes no lock and stops no thread of the

@@ -97,8 +97,8 @@ enum slab_pair {
 #define SLAB_ANY_SIZE ((size_t)-1)
 
 /*
- * slab_new_from, slab_delete, slab_set_pair: for the operators of C++, slab_malloc_from(), or slab_memalign_from()
- * if `align` is not 0, and slab_mfree().
+ * slab_new_from, slab_delete, slab_set_pair: for the operators of C++, slab_malloc_from(), or
+ * slab_memalign_from() if `align` is not 0, and slab_mfree().
  *
  * @pair  which operators call. With debug flag U libslab reports memory that functions of another
  *        pair have allocated, also if slab_mfree() frees it

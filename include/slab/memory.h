@@ -100,13 +100,13 @@ SLAB_API size_t slab_limit(void);
  *       for an allocation that fails within fn, or that takes an object of the cache's reserve.
  * @arg  passed to fn
  *
- * libslab also calls fn when the process has reached SLAB_SOFT_LIMIT, once a second at most, and before
- * any allocation fails: `cache` and `text` are NULL, and `limit` is the soft limit.
+ * libslab also calls fn when the process has reached SLAB_SOFT_LIMIT, once a second at most, and
+ * before any allocation fails: `cache` and `text` are NULL, and `limit` is the soft limit.
  *
  * With and without a handler, libslab reports at most once a minute who holds the memory, when an
- * allocation fails because of a limit or because the system refuses memory: the largest caches, and the
- * largest sites if a heap profile runs. It writes the report to the file of SLAB_LOG, or to stderr. It
- * reports no failure that slab_set_fail() causes, and no request of 1 TiB or more.
+ * allocation fails because of a limit or because the system refuses memory: the largest caches, and
+ * the largest sites if a heap profile runs. It writes the report to the file of SLAB_LOG, or to
+ * stderr. It reports no failure that slab_set_fail() causes, and no request of 1 TiB or more.
  *
  * Another thread may still be in a call of the previous handler when the function returns. So a
  * library with a handler must stay loaded.

@@ -437,7 +437,8 @@ SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *ob
  * MT-safe, fork-safe, cancel-safe, async-signal-safe. */
 SLAB_API const char *slab_cache_name(const struct slab_cache *cache);
 
-/* slab_cache_size: the object size in bytes that a cache was created with. MT-safe, fork-safe, cancel-safe, async-signal-safe. */
+/* slab_cache_size: the object size in bytes that a cache was created with. MT-safe, fork-safe,
+ * cancel-safe, async-signal-safe. */
 SLAB_API size_t slab_cache_size(const struct slab_cache *cache);
 
 /* slab_engine: the name of the engine, the mechanism by which CPUs commit changes to their arrays:

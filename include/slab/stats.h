@@ -116,9 +116,10 @@ struct slab_process_stats {
  *
  * Returns 0, or
  *   -EINVAL  the cache was destroyed, or struct_size is not one that this library knows
- * The function allocates no memory and takes no snapshot: while any thread, the control thread included,
- * moves free objects between lists, `objects` may include some of them. Its time grows with the CPUs and
- * nodes alone; for a cache that has or had debug flags, or was sampled, with the slabs of the process.
+ * The function allocates no memory and takes no snapshot: while any thread, the control thread
+ * included, moves free objects between lists, `objects` may include some of them. Its time grows
+ * with the CPUs and nodes alone; for a cache that has or had debug flags, or was sampled, with the
+ * slabs of the process.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 

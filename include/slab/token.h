@@ -9,9 +9,9 @@
  *
  * The first size of a type has a cache of exactly this size. Further sizes have a cache for each
  * size class of <slab/malloc.h> in which the type has some allocations. Those above
- * SLAB_MALLOC_MAX_CACHED have no cache, but a cache of their type counts them. Token 0 stands for no
- * type. Ordinary caches serve it, and all types after SLAB_TOKEN_CACHES_MAX caches. Memory is freed as
- * in <slab/malloc.h>.
+ * SLAB_MALLOC_MAX_CACHED have no cache, but a cache of their type counts them. Token 0 stands for
+ * no type. Ordinary caches serve it, and all types after SLAB_TOKEN_CACHES_MAX caches. Memory is
+ * freed as in <slab/malloc.h>.
  *
  * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe; <slab/slab.h>
  * defines these words.
@@ -73,12 +73,12 @@ SLAB_API void *slab_token_realloc(void *ptr, size_t size, uint64_t token, const 
 SLAB_API int slab_token_name(uint64_t token, const char *name);
 
 /*
- * SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size)): let an allocation function
- * of the program pass types on. It is declared with the attribute alloc_size or malloc. With
- * -fsanitize-alloc-token-extended the compiler calls __alloc_token_my_alloc() in its place, which this
- * macro defines in one file. What my_alloc() allocates inside, in the same program or library, gets the
- * type, whatever a cast there says. If it is left by longjmp() or an exception, the thread's further
- * allocations get it, too.
+ * SLAB_TOKEN_WRAPPER(void *, my_alloc, (size_t n, size_t size), (n, size)): let an allocation
+ * function of the program pass types on. It is declared with the attribute alloc_size or malloc.
+ * With -fsanitize-alloc-token-extended the compiler calls __alloc_token_my_alloc() in its place,
+ * which this macro defines in one file. What my_alloc() allocates inside, in the same program or
+ * library, gets the type, whatever a cast there says. If it is left by longjmp() or an exception,
+ * the thread's further allocations get it, too.
  */
 #define SLAB_TOKEN_WRAPPER(type, name, parameters, arguments)                                      \
 	type __alloc_token_##name SLAB_TOKEN_PARAMETERS_ parameters                                \

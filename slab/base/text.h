@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Parse a decimal number from min to max; from 0 on without a sign. It must fill text[0 … len-1]. */
+/* Parse a decimal number from min to max; from 0 on without a sign. It must fill text[0 …
+ * len-1]. */
 bool option_number(const char *text, size_t len, long min, long max, long *number);
 /* Parse a number of bytes from 0 to LONG_MAX: decimal digits, then optionally K, M, G, KiB, MiB or
  * GiB in upper or lower case; all units are powers of 1024. slabinfo --set accepts the same. */

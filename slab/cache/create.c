@@ -57,8 +57,8 @@ static __attribute__((constructor(101))) void register_fork_hooks(void)
 	slab_fork_init();
 }
 
-/* Behind all other destructors that may free: those of programs and libraries that use this one, and
- * those of this one, whose default priority is 65535. */
+/* Behind all other destructors that may free: those of programs and libraries that use this one,
+ * and those of this one, whose default priority is 65535. */
 static __attribute__((destructor(101))) void report_leaks(void)
 {
 	cache_report_leaks_at_exit();
@@ -267,8 +267,8 @@ static struct slab_cache *find_defined(struct slab_cache *cache, size_t size, si
 	return NULL;
 }
 
-/* Create a cache under registry_lock. On failure, sets *ret_reason and errno. *ret_new: the cache is
- * not complete yet. */
+/* Create a cache under registry_lock. On failure, sets *ret_reason and errno. *ret_new: the cache
+ * is not complete yet. */
 static struct slab_cache *create_locked(const char *name, size_t size,
 					const struct slab_cache_args *args, uint64_t flags,
 					const char **ret_reason, bool *ret_new)

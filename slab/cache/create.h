@@ -19,7 +19,8 @@ struct cache_request {
 
 /* The work of slab_cache_create_sized(). Reports name `caller`. */
 struct slab_cache *cache_create(const struct cache_request *request, const void *caller);
-/* Create the cache of a size class, unless *place has it already; *place is atomic. NULL: no memory. */
+/* Create the cache of a size class, unless *place has it already; *place is atomic. NULL: no
+ * memory. */
 struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place);
 /* Report the objects in use of a dying cache. The caller holds no lock. */
 void cache_report_leaks(struct slab_cache *cache);

@@ -57,8 +57,8 @@ static int lock_for_destruction(struct slab_cache *cache)
 	return with_errno(-error);
 }
 
-/* Release a slab that cache_release() does not find: a debug slab, or one off the lists, as a legacy slab
- * or what a thread of the parent had taken off before a fork. */
+/* Release a slab that cache_release() does not find: a debug slab, or one off the lists, as a
+ * legacy slab or what a thread of the parent had taken off before a fork. */
 static void release_rest(struct slab *slab, void *arg)
 {
 	debug_slab_unlist(arg, slab);
@@ -67,8 +67,8 @@ static void release_rest(struct slab *slab, void *arg)
 	slab_release(arg, slab);
 }
 
-/* No object is in use: release all slabs. Destructors run with no lock held, so a fork does not wait for
- * them. */
+/* No object is in use: release all slabs. Destructors run with no lock held, so a fork does not
+ * wait for them. */
 static void release_all(struct slab_cache *cache)
 {
 	release_leaving(cache);

@@ -12,14 +12,14 @@
  * a signal interrupted it, and the handler forks. The child has that thread, too. It returns from
  * the handler and goes on with the interrupted call, so nothing of that is repaired.
  *
- * Lock-free operations need nothing here. A section that did not commit has no effect. The child opens
- * the arrays that other threads had closed (closing.c). Objects that another thread moves
- * between a slab, a magazine and an array, are lost to the child, which never allocates them: a batch
- * for each thread that refills or flushes an array just then. So are, until the child destroys the
- * cache, a slab that a thread has just taken from the page layer, one in which it runs constructors,
- * and the empty slabs that it returns to the page layer (one hold of empties.c). A thread that takes
- * slabs off the lists for another purpose records them for the child (flush_lock.h, defrag.c,
- * release.c).
+ * Lock-free operations need nothing here. A section that did not commit has no effect. The child
+ * opens the arrays that other threads had closed (closing.c). Objects that another thread moves
+ * between a slab, a magazine and an array, are lost to the child, which never allocates them: a
+ * batch for each thread that refills or flushes an array just then. So are, until the child
+ * destroys the cache, a slab that a thread has just taken from the page layer, one in which it runs
+ * constructors, and the empty slabs that it returns to the page layer (one hold of empties.c). A
+ * thread that takes slabs off the lists for another purpose records them for the child
+ * (flush_lock.h, defrag.c, release.c).
  */
 
 #include "base/cancel.h"
@@ -55,8 +55,8 @@ static uint64_t signal_mask;
 
 /*
  * glibc's lock of all streams, a recursive one. glibc takes it over a fork, after the handlers. A
- * thread in fflush(NULL) has it and waits for a stream; another thread has that one locked, allocates in
- * getline(), and may need a lock of libslab. So it comes before these.
+ * thread in fflush(NULL) has it and waits for a stream; another thread has that one locked,
+ * allocates in getline(), and may need a lock of libslab. So it comes before these.
  */
 extern void _IO_list_lock(void) __attribute__((weak));
 extern void _IO_list_unlock(void) __attribute__((weak));
@@ -131,9 +131,9 @@ static void caches_unlock(void)
  *  11 areas_lock            the places of arrays (cpu_cache/area.c)
  *  12 array->lock           a CPU's array, of the engine mutex (cpu_cache/mutex.c)
  *
- * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. A thread that holds
- * one of 7 to 12 takes no other lock, except over fork. A thread that holds any lock must not do
- * anything that may call libslab or wait for a thread that does:
+ * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. A thread that
+ * holds one of 7 to 12 takes no other lock, except over fork. A thread that holds any lock must not
+ * do anything that may call libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
  *     handlers of reports, limits and failures;

@@ -42,10 +42,10 @@
 
 /* A segment has room for one slab of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
-/* An allocation that realloc() has made larger than growing_from gets a mapping of its own: it may grow
- * again, and a slab of twice the size would mean a copy each time. But a mapping takes page faults for
- * all its memory. If one is freed that a slab had room for, others of its size will not grow beyond
- * slabs either, and from then on take slabs, whose pages are reused. */
+/* An allocation that realloc() has made larger than growing_from gets a mapping of its own: it may
+ * grow again, and a slab of twice the size would mean a copy each time. But a mapping takes page
+ * faults for all its memory. If one is freed that a slab had room for, others of its size will not
+ * grow beyond slabs either, and from then on take slabs, whose pages are reused. */
 static SLAB_EARLY size_t growing_from = (size_t)2 << 20;
 /* No process has so many addresses, whatever memory others release. */
 #define ADDRESSES ((size_t)1 << 48)

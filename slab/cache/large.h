@@ -43,8 +43,8 @@ void large_after_fork_child(void);
 void *large_profile_begin(void *ptr, size_t size, const void *caller);
 /* It is being freed. */
 void large_profile_end(struct slab *slab);
-/* An allocation has changed its size without a copy. If it is a large one, it counts as one that was
- * freed and one that was made, so the bytes in use are those of its present size. */
+/* An allocation has changed its size without a copy. If it is a large one, it counts as one that
+ * was freed and one that was made, so the bytes in use are those of its present size. */
 void large_profile_again(void *ptr, size_t size, const void *caller);
 
 /* --- types (large_type.c) ---------------------------------------------------------- */
@@ -62,8 +62,8 @@ static inline void large_type_none(struct slab *slab)
 {
 	slab->map[LARGE_TYPE] = 0;
 }
-/* If this is a large allocation, and the token is not 0, it has this type and its present size from now
- * on. Returns ptr. */
+/* If this is a large allocation, and the token is not 0, it has this type and its present size from
+ * now on. Returns ptr. */
 void *large_type_set(void *ptr, uint64_t token);
 /* It is being freed. */
 static inline void large_type_end(struct slab *slab)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Large allocations in the heap profile (report/profile.h): the slab's descriptor has the sample. */
+/* Large allocations in the heap profile (report/profile.h): the slab's descriptor has the
+ * sample. */
 #include "cache/large.h"
 #include "pages/segment.h"
 #include "report/profile.h"

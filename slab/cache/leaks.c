@@ -91,8 +91,8 @@ static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
 		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
 }
 
-/* After a flush no array or magazine has objects, and no other thread uses the cache. So the thread reads
- * slabs without a lock. */
+/* After a flush no array or magazine has objects, and no other thread uses the cache. So the thread
+ * reads slabs without a lock. */
 static void add_slab(struct slab *slab, void *arg)
 {
 	const bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);

@@ -153,9 +153,9 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
 	report_bad_free(cache, &bug, ptr, caller);
 }
 
-/* The slab of an allocation by size, and its cache; *ret_cache == NULL: it is a large one. NULL: ptr
- * is neither, which was reported. Callers keep the cache, because the slab loses it when another
- * thread frees the allocation at the same time. */
+/* The slab of an allocation by size, and its cache; *ret_cache == NULL: it is a large one. NULL:
+ * ptr is neither, which was reported. Callers keep the cache, because the slab loses it when
+ * another thread frees the allocation at the same time. */
 static struct slab *size_slab(const void *ptr, struct slab_cache **ret_cache, const void *caller)
 {
 	struct slab *slab = large_slab_of(ptr);
@@ -325,7 +325,8 @@ static void *move(void *ptr, size_t old, size_t size, uint64_t token, const void
 	return to;
 }
 
-/* Would an allocation of this size and token come from this cache? An untyped one stays where it is. */
+/* Would an allocation of this size and token come from this cache? An untyped one stays where it
+ * is. */
 static bool serves(const struct slab_cache *cache, uint64_t token, size_t size)
 {
 	const uint64_t has = token_of(cache);

@@ -15,9 +15,9 @@ static SLAB_EARLY bool replaces;
  * and this would be true from the start. */
 static SLAB_EARLY volatile bool constructed;
 
-/* Passes ask files and the kernel for these, and so does the first allocation. A thread that opens a
- * file may get the number that another thread, which has just closed it, expects for its own; and a
- * system call filter may end the process. So learn all of it before the program begins. */
+/* Passes ask files and the kernel for these, and so does the first allocation. A thread that opens
+ * a file may get the number that another thread, which has just closed it, expects for its own; and
+ * a system call filter may end the process. So learn all of it before the program begins. */
 static void learn_system(void)
 {
 	cpu_possible();

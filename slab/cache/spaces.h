@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The address spaces of caches with SLAB_APART, which outlive their caches: a cache of the same name
- * and layout gets that of a destroyed one, and no other cache does. The caller holds registry_lock.
+ * The address spaces of caches with SLAB_APART, which outlive their caches: a cache of the same
+ * name and layout gets that of a destroyed one, and no other cache does. The caller holds
+ * registry_lock.
  */
 #pragma once
 

@@ -20,8 +20,8 @@
 #include "pages/os.h"
 
 #define FIRST_ENTRIES 64u
-/* Allocations of a type's first class before it gets a cache. Every four caches double that, so arrays
- * that grow through all classes get few of them. */
+/* Allocations of a type's first class before it gets a cache. Every four caches double that, so
+ * arrays that grow through all classes get few of them. */
 #define ASKED_SHIFT 4u
 #define CLASSES_DOUBLE 4u
 /* Types have memory of their own, which is mapped in pieces. */
@@ -56,7 +56,7 @@ static void *take_memory(size_t bytes)
 	return piece - bytes;
 }
 
-/* --- types; all under registry_lock ------------------------------------------------------------ */
+/* --- types; all under registry_lock ----------------------------------------------------------- */
 
 static struct token_entry *insert(struct token_table *table, const struct token_entry *value)
 {
@@ -92,7 +92,8 @@ static bool table_reserve(void)
 	return true;
 }
 
-/* The entry of a token, a new one if it has none. NULL: there is no memory, or there are too many. */
+/* The entry of a token, a new one if it has none. NULL: there is no memory, or there are too
+ * many. */
 static struct token_entry *entry_of(uint64_t token)
 {
 	struct token_entry *entry = token_entry_find(token_table, token);

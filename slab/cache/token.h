@@ -45,7 +45,8 @@ struct token_type {
 
 extern struct token_table *token_table; /* atomic */
 
-/* The entry of a token; NULL: it has none. An empty entry may become another token's at any time. */
+/* The entry of a token; NULL: it has none. An empty entry may become another token's at any
+ * time. */
 static inline struct token_entry *token_entry_find(struct token_table *table, uint64_t token)
 {
 	for (uint64_t i = token & table->mask;; i = (i + 1) & table->mask) {
@@ -73,15 +74,15 @@ static inline struct slab_cache *token_cache_find(uint64_t token, size_t size)
 	return __atomic_load_n(&entry->type->class_cache[class_of(size)], __ATOMIC_ACQUIRE);
 }
 
-/* As token_cache_find(), but creates the cache if it is due. NULL: the allocation is an ordinary one.
- * Keeps errno. */
+/* As token_cache_find(), but creates the cache if it is due. NULL: the allocation is an ordinary
+ * one. Keeps errno. */
 struct slab_cache *token_cache_get(uint64_t token, size_t size);
 
 /* Allocate for a token, which may be 0, off the fast path. */
 void *token_malloc_slow(size_t size, uint64_t token, const void *caller);
 
-/* The cache of a type that counts its large allocations, which may be created for it. NULL: there is
- * none. Keeps errno. */
+/* The cache of a type that counts its large allocations, which may be created for it. NULL: there
+ * is none. Keeps errno. */
 struct slab_cache *token_cache_of_large(uint64_t token);
 
 /* The token of a cache's type; 0: it has none. */

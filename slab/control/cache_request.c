@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How requests of the control socket find and pin the cache that they name, and what their client may. */
+/* How requests of the control socket find and pin the cache that they name, and what their client
+ * may. */
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"

@@ -178,8 +178,9 @@ static void send_reply(struct client *client)
 		drop_client(client);
 }
 
-/* Answer a request line of `len` bytes; there is room for a zero behind it. Since the client connected, the
- * program may have changed its user, or may have forbidden its user to look into it. */
+/* Answer a request line of `len` bytes; there is room for a zero behind it. Since the client
+ * connected, the program may have changed its user, or may have forbidden its user to look into
+ * it. */
 static void answer_line(struct client *client, char *line, size_t len)
 {
 	bool is_root;

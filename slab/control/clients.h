@@ -62,7 +62,8 @@ extern struct control_server {
 	unsigned clients;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 } control_server;
-/* Apart from control_server, whose initial values would make pages of the library's file of them. */
+/* Apart from control_server, whose initial values would make pages of the library's file of
+ * them. */
 extern struct client control_clients[MAX_CLIENTS];
 
 /* --- timer.c ---------------------------------------------------------------------------- */

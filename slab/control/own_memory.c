@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The regions of libslab: variables, heads of segments, descriptors, arrays, handles, and what these lead
- * to. Objects lie in segments behind the heads, and nowhere else. */
+/* The regions of libslab: variables, heads of segments, descriptors, arrays, handles, and what
+ * these lead to. Objects lie in segments behind the heads, and nowhere else. */
 #include "control/own_memory.h"
 #include "base/range.h"
 #include "core/cache.h"

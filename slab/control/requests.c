@@ -3,8 +3,8 @@
  * Requests of the control socket: protocol version 2, docs/control.md.
  *
  * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object on one line, behind
- * which that of "read" has bytes. A command that acts on a cache pins it (core/pin.h), so that the cache is not destroyed meanwhile
- * and no other thread has to wait for a lock.
+ * which that of "read" has bytes. A command that acts on a cache pins it (core/pin.h), so that the
+ * cache is not destroyed meanwhile and no other thread has to wait for a lock.
  */
 #define _GNU_SOURCE
 #include "base/libc.h"

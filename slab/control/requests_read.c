@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request of the control socket that reads memory: "read ADDRESS SIZE STRIDE COUNT". It serves users
- * who may not read the process themselves (ptrace(2)), and gives them libslab's own structures alone. Locks keep
- * these where they are until they are copied: afterwards the program may have other data there.
+ * The request of the control socket that reads memory: "read ADDRESS SIZE STRIDE COUNT". It serves
+ * users who may not read the process themselves (ptrace(2)), and gives them libslab's own
+ * structures alone. Locks keep these where they are until they are copied: afterwards the program
+ * may have other data there.
  */
 #include <errno.h>
 #include <limits.h>

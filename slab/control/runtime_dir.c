@@ -3,8 +3,9 @@
  * The directory of control sockets: finding it, creating it, and removing stale sockets.
  *
  * The directory may be in /tmp, so libslab does not trust it: it must be a directory and not a
- * link, must belong to this user, and must not be writable by others. Others must not even search it: in a
- * user namespace all users that it does not map have one number. getdents64() reads its entries, since opendir() calls malloc.
+ * link, must belong to this user, and must not be writable by others. Others must not even search
+ * it: in a user namespace all users that it does not map have one number. getdents64() reads its
+ * entries, since opendir() calls malloc.
  */
 #define _GNU_SOURCE
 #include "control/runtime_dir.h"

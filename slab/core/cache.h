@@ -101,8 +101,8 @@ struct sample {
 	enum guard_end damaged_end; /* atomic: of the last object that was damaged */
 };
 
-/* Counting of a cache's allocations (count.h). Members are atomic, or of the thread that counts; `since`
- * changes under flush_lock. Times are of the monotonic clock, in microseconds. */
+/* Counting of a cache's allocations (count.h). Members are atomic, or of the thread that counts;
+ * `since` changes under flush_lock. Times are of the monotonic clock, in microseconds. */
 struct count {
 	uint64_t since; /* the counts are complete up to this time; 0: the cache is not counted */
 	uint64_t slow; /* slow-path allocations counted up to then */
@@ -143,16 +143,16 @@ struct slab_order {
 /* A cache. Each room that writes members has a group of its own, in the order of the rooms. Other
  * processes read some members (core/root.h). */
 __extension__ struct slab_cache { /* for C++: a flexible array member */
-	/* The fast paths read these members, each the pointer of an engine's section. core/gate.c and
-	 * percpu/closing.c change them under flush_lock; cpu_arrays_none() sends every call to the slow
-	 * path. */
+	/* The fast paths read these members, each the pointer of an engine's section. core/gate.c
+	 * and percpu/closing.c change them under flush_lock; cpu_arrays_none() sends every call to
+	 * the slow path. */
 	char *alloc_arrays; /* allocations on the fast path: `arrays`, or none if a gate is set */
 	char *arrays; /* frees, and the slow paths: own_arrays, or none while they are closed */
 	char *rcu_arrays; /* frees that wait for a grace period; none without RCU */
 	bool by_size; /* of <slab/malloc.h> */
 	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
-	/* The cache's arrays. They are short at first; a busy cache gets long ones, and keeps the short
-	 * ones, closed, in short_arrays (percpu/length.c). Under flush_lock. */
+	/* The cache's arrays. They are short at first; a busy cache gets long ones, and keeps the
+	 * short ones, closed, in short_arrays (percpu/length.c). Under flush_lock. */
 	char *own_arrays, *short_arrays;
 	uint64_t reciprocal; /* ceil(2^48 / size): offset to index by multiplication */
 
@@ -233,8 +233,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	uint32_t defragging; /* atomic: a thread is moving objects of this cache */
 	struct slab *moving; /* the slab off the lists that this thread empties (defrag.c) */
 
-	/* Held while a thread empties an array, takes slabs off the lists, sets gates or switches debug
-	 * flags (core/flush_lock.h). */
+	/* Held while a thread empties an array, takes slabs off the lists, sets gates or switches
+	 * debug flags (core/flush_lock.h). */
 	pthread_mutex_t flush_lock;
 	struct cache_node node[]; /* the shards follow */
 };

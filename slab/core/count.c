@@ -2,8 +2,8 @@
 /*
  * Beginning and ending to count, and adding up.
  *
- * Two threads add up counts: the one that serves the control socket, of caches that it has pinned, and
- * one that destroys a cache. Counting begins and ends under flush_lock, together with
+ * Two threads add up counts: the one that serves the control socket, of caches that it has pinned,
+ * and one that destroys a cache. Counting begins and ends under flush_lock, together with
  * GATE_COUNT (gate.h).
  */
 #include "core/count.h"

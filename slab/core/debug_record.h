@@ -3,9 +3,9 @@
  * The data about a debug slab and its objects: struct slab_debug and one record per object.
  *
  * Debug flags belong to the slab. Allocations and frees of a debug slab run under its node's lock,
- * one object at a time, so nothing races with a check. The slab's user has a tag, so the frees miss the
- * fast path. The records lie at the segment's head, behind a guard page, where an overflow of an
- * object cannot reach them. Each object takes `size` bytes:
+ * one object at a time, so nothing races with a check. The slab's user has a tag, so the frees miss
+ * the fast path. The records lie at the segment's head, behind a guard page, where an overflow of
+ * an object cannot reach them. Each object takes `size` bytes:
  *
  *   left red zone | object | right red zone | padding
  *   0             red_left  + object_size    + inuse      size
@@ -49,8 +49,8 @@ enum object_state {
 };
 
 /* The record of an object. With SLAB_STORE_USER two tracks follow it, and with SLAB_POISON and a
- * constructor a copy of the object follows these. With DEBUG_FLAG_PROFILE the free track is a struct
- * profile_sample: the heap profile tracks no frees. */
+ * constructor a copy of the object follows these. With DEBUG_FLAG_PROFILE the free track is a
+ * struct profile_sample: the heap profile tracks no frees. */
 struct debug_object {
 	uint32_t requested; /* bytes requested; fewer than object_size for slab_malloc() */
 	uint16_t next;      /* free objects: index of the next free object + 1 */

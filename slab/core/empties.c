@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Empty slabs. They stay with their shard, since a cache that has had them is likely to need them again.
- * They leave it when nobody needed them for a tick, when the process would have to grow, and when
- * somebody asks for memory. From the list to the page layer, or to node->leaving, the thread holds
- * flush_lock: a thread at a limit waits for it, and a fork finds every slab.
+ * Empty slabs. They stay with their shard, since a cache that has had them is likely to need them
+ * again. They leave it when nobody needed them for a tick, when the process would have to grow, and
+ * when somebody asks for memory. From the list to the page layer, or to node->leaving, the thread
+ * holds flush_lock: a thread at a limit waits for it, and a fork finds every slab.
  */
 #include "core/flush_lock.h"
 #include "core/registry.h"

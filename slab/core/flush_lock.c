@@ -2,8 +2,9 @@
 /*
  * flush_lock, and slabs that are being purged.
  *
- * A mutex lets the thread that unlocks it relock it before a waiting thread wakes up. So flush_lock() first waits,
- * for a bounded time, until no urgent thread wants the lock (cache->waiting).
+ * A mutex lets the thread that unlocks it relock it before a waiting thread wakes up. So
+ * flush_lock() first waits, for a bounded time, until no urgent thread wants the lock
+ * (cache->waiting).
  */
 #include "core/flush_lock.h"
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flush_lock of a cache. A thread holds it while it empties an array, takes slabs off the lists, sets
- * gates, or switches debug flags. These rules keep that harmless for other threads:
+ * flush_lock of a cache. A thread holds it while it empties an array, takes slabs off the lists,
+ * sets gates, or switches debug flags. These rules keep that harmless for other threads:
  *
  * - A hold is short: a piece of a walk, an array, some empty slabs. No lock is held over a fence (closing.c) or
  *   while pages are returned (decay.c).
@@ -23,19 +23,19 @@ void flush_lock(struct slab_cache *cache);
 /* Take flush_lock for a fork, before other threads. flush_lock_is_held() stays false. */
 void flush_lock_urgent(struct slab_cache *cache);
 void flush_unlock(struct slab_cache *cache);
-/* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held; the slab
- * may have left the cache since. */
+/* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held;
+ * the slab may have left the cache since. */
 void flush_each_slab(struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
-/* Does this thread hold a flush_lock, or is it between flush_hold_begin() and flush_hold_end(), since it
- * has closed a cache? */
+/* Does this thread hold a flush_lock, or is it between flush_hold_begin() and flush_hold_end(),
+ * since it has closed a cache? */
 bool flush_lock_is_held(void);
 void flush_hold_begin(void);
 void flush_hold_end(void);
 /*
- * purge_begin: record that this thread returns the pages of a slab that is off the lists, with no lock
- * held. The caller has blocked signals: otherwise a handler could fork, and in the child this thread
- * would go on returning pages of a slab that the child has listed. purge_end: put the slab back on the
- * list that suits it. The caller holds flush_lock for both.
+ * purge_begin: record that this thread returns the pages of a slab that is off the lists, with no
+ * lock held. The caller has blocked signals: otherwise a handler could fork, and in the child this
+ * thread would go on returning pages of a slab that the child has listed. purge_end: put the slab
+ * back on the list that suits it. The caller holds flush_lock for both.
  */
 void purge_begin(struct slab_cache *cache, struct slab *slab);
 void purge_end(struct slab_cache *cache, struct slab *slab);

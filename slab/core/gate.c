@@ -2,7 +2,8 @@
 /* Setting gates. The gates decide which arrays the fast path of allocations finds. */
 #include "core/gate.h"
 
-/* reserve_update_gate() needs what these functions store and the reserve's count in one total order. */
+/* reserve_update_gate() needs what these functions store and the reserve's count in one total
+ * order. */
 
 void cache_arrays_set(struct slab_cache *cache, char *arrays)
 {

@@ -3,8 +3,9 @@
  * Gates: the reasons to keep a cache's allocations off the fast path.
  *
  * The fast path reads cache->alloc_arrays. Without a gate it leads to the cache's arrays. With a
- * gate it leads to arrays that are always empty, so each allocation takes the slow path. Each feature sets and clears its own gate only. Frees have no gates: a
- * tag of the slab keeps them off the fast path (core/slab.h).
+ * gate it leads to arrays that are always empty, so each allocation takes the slow path. Each
+ * feature sets and clears its own gate only. Frees have no gates: a tag of the slab keeps them off
+ * the fast path (core/slab.h).
  */
 #pragma once
 
@@ -24,7 +25,8 @@ enum cache_gate {
 /* Set or clear a gate. The caller holds flush_lock, which keeps the gate consistent with the
  * data of its feature. */
 void cache_gate_set(struct slab_cache *cache, enum cache_gate gate, bool on);
-/* Let the cache use these arrays, allocations only if no gate is set. The caller holds flush_lock. */
+/* Let the cache use these arrays, allocations only if no gate is set. The caller holds
+ * flush_lock. */
 void cache_arrays_set(struct slab_cache *cache, char *arrays);
 
 static inline bool cache_gate_is_set(const struct slab_cache *cache, enum cache_gate gate)

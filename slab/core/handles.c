@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of handles. Handles with their nodes and shards are mapped in blocks, one directly behind the
- * other.
+ * Memory of handles. Handles with their nodes and shards are mapped in blocks, one directly behind
+ * the other.
  *
  * Handles of destroyed caches wait in a queue of FREE_CACHES_KEPT entries before they are reused.
  */

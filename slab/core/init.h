@@ -26,7 +26,7 @@ extern struct slab_process slab_process;
 /* In the child of a fork: set the start time of the new process. */
 void process_after_fork_child(void);
 
-/* process_known: this process handles forks from now on. process_is_vforked: is the caller a child of
- * vfork()? Such a child has its parent's memory, but descriptors and threads of its own. */
+/* process_known: this process handles forks from now on. process_is_vforked: is the caller a child
+ * of vfork()? Such a child has its parent's memory, but descriptors and threads of its own. */
 void process_known(void);
 bool process_is_vforked(void);

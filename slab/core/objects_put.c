@@ -2,10 +2,10 @@
 /*
  * Returning free objects to their slabs: setting bits.
  *
- * The objects of one call may be of any slabs of the cache. The thread locks the shard of the first one
- * and sets the bits of all objects that are of this shard; the others stay for the next round.
- * Neighbours are found before their bits are set, so that a run of them takes one operation for each
- * word.
+ * The objects of one call may be of any slabs of the cache. The thread locks the shard of the first
+ * one and sets the bits of all objects that are of this shard; the others stay for the next round.
+ * Neighbours are found before their bits are set, so that a run of them takes one operation for
+ * each word.
  */
 #include "core/shard.h"
 
@@ -101,8 +101,8 @@ static unsigned run_length(unsigned n, void *const *objs, ptrdiff_t step)
 	return k;
 }
 
-/* Set the bits of the objects at the start of p[] that are of the same word as the first one. Returns
- * their number. */
+/* Set the bits of the objects at the start of p[] that are of the same word as the first one.
+ * Returns their number. */
 static unsigned put_word(struct put *put, struct slab *slab, unsigned index, unsigned n,
 			 void *const *p)
 {
@@ -127,8 +127,8 @@ static unsigned put_word(struct put *put, struct slab *slab, unsigned index, uns
 	return k;
 }
 
-/* The second object may be a neighbour of the first one, which is the slab's object `index`. Put both if so,
- * and others that are near. Returns their number. */
+/* The second object may be a neighbour of the first one, which is the slab's object `index`. Put
+ * both if so, and others that are near. Returns their number. */
 static __attribute__((noinline)) unsigned put_near(struct put *put, struct slab *slab,
 						   unsigned index, unsigned n, void *const *p)
 {
@@ -146,8 +146,8 @@ static __attribute__((noinline)) unsigned put_near(struct put *put, struct slab 
 	return k;
 }
 
-/* With the lock: put the objects of this shard. The others stay, at the start of objs[]; returns their
- * number. Locals: the compiler cannot know that a store to a map leaves *put as it is. */
+/* With the lock: put the objects of this shard. The others stay, at the start of objs[]; returns
+ * their number. Locals: the compiler cannot know that a store to a map leaves *put as it is. */
 static unsigned put_round(struct put *put, unsigned n, void **objs)
 {
 	const struct shard *shard = put->shard;

@@ -2,9 +2,9 @@
 /*
  * Taking free objects out of slabs.
  *
- * With the shard's lock a thread only picks: it clears bits, whole words if it can, and notes them. It
- * makes pointers of them after it has dropped the lock. The fullest slabs come first, so that others
- * become empty.
+ * With the shard's lock a thread only picks: it clears bits, whole words if it can, and notes them.
+ * It makes pointers of them after it has dropped the lock. The fullest slabs come first, so that
+ * others become empty.
  */
 #include "core/shard.h"
 
@@ -25,7 +25,8 @@
 /* Slabs in wrong buckets that one search moves at most. */
 #define MOVES 8u
 
-/* The sets of a cache with 4 KiB in each way. Steps of the golden ratio spread any number of slabs. */
+/* The sets of a cache with 4 KiB in each way. Steps of the golden ratio spread any number of
+ * slabs. */
 #define COLOUR_LINES 64u
 #define COLOUR_STEP 39u
 
@@ -67,8 +68,8 @@ static void add_pick(struct take *take, char *base, unsigned word, uint64_t bits
 		(struct pick){base + (size_t)word * 64 * take->cache->size, bits};
 }
 
-/* The n lowest bits that are set; n is less than their number. The search halves the bits that may be
- * the next one. */
+/* The n lowest bits that are set; n is less than their number. The search halves the bits that may
+ * be the next one. */
 static uint64_t lowest(uint64_t bits, unsigned n)
 {
 	unsigned end = 0;
@@ -113,8 +114,8 @@ static size_t populated(const struct slab *slab)
 	return __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 }
 
-/* How far the memory of a slab is populated when its first `bytes` are needed. In a cache's first slab
- * in small steps: a cache with one object populates one page. */
+/* How far the memory of a slab is populated when its first `bytes` are needed. In a cache's first
+ * slab in small steps: a cache with one object populates one page. */
 static size_t populate_target(const struct slab_cache *cache, const struct slab *slab, size_t bytes)
 {
 	const unsigned slabs = __atomic_load_n(&cache->node[slab->node].nr_slabs, __ATOMIC_RELAXED);
@@ -128,8 +129,8 @@ static size_t populate_target(const struct slab_cache *cache, const struct slab 
 	return target < slab_bytes(slab) ? target : slab_bytes(slab);
 }
 
-/* Begin a fresh slab within its first 4 KiB, at another cache line in each slab: else the first objects
- * of all caches compete for one set of the processor's cache. The objects before are free.
+/* Begin a fresh slab within its first 4 KiB, at another cache line in each slab: else the first
+ * objects of all caches compete for one set of the processor's cache. The objects before are free.
  * Returns up to which object the slab may serve now. */
 static unsigned colour(const struct slab_cache *cache, struct slab *slab)
 {
@@ -260,8 +261,9 @@ static unsigned construct(struct take *take, const struct slab *slab, unsigned f
 	return done;
 }
 
-/* Construct what is missing of a slab that is off the lists. false: the first constructor has failed.
- * Nobody else constructs there, and a fork leaves the child a slab that is off the lists for good. */
+/* Construct what is missing of a slab that is off the lists. false: the first constructor has
+ * failed. Nobody else constructs there, and a fork leaves the child a slab that is off the lists
+ * for good. */
 static bool take_constructed(struct take *take)
 {
 	struct slab *slab = take->construct;

@@ -14,7 +14,8 @@
 /* In cache->pins, once a thread has waited for their end: the last one wakes it. */
 #define PINS_WAITED_FOR (1u << 31)
 
-/* The record is the caller's, who keeps it until cache_unpin(): pins nest as deep as callbacks do. */
+/* The record is the caller's, who keeps it until cache_unpin(): pins nest as deep as callbacks
+ * do. */
 void cache_pin(struct pin *pin, struct slab_cache *cache);
 void cache_unpin(struct pin *pin);
 /* The number of pins of this cache that belong to this thread. */

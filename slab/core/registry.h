@@ -41,16 +41,16 @@ bool cache_is_registered(const struct slab_cache *cache);
 
 /*
  * registry_next_pinned: iterate over all caches. Unpins pin->cache and pins the next one; NULL
- * there: the first one. Skips caches that are being destroyed. Returns NULL at the end, or if work of
- * libslab must end (own_work.h).
+ * there: the first one. Skips caches that are being destroyed. Returns NULL at the end, or if work
+ * of libslab must end (own_work.h).
  */
 struct slab_cache *registry_next_pinned(struct pin *pin);
 
 /*
- * registry_look_further: pin the next cache, after the one at which the last call of any thread stopped,
- * for which `wants` is true; `wants` runs under registry_lock. The function looks at *looks caches at
- * most, and subtracts those that it looked at. NULL: none of them, or another thread holds the lock, or
- * work of libslab must end.
+ * registry_look_further: pin the next cache, after the one at which the last call of any thread
+ * stopped, for which `wants` is true; `wants` runs under registry_lock. The function looks at
+ * *looks caches at most, and subtracts those that it looked at. NULL: none of them, or another
+ * thread holds the lock, or work of libslab must end.
  */
 struct slab_cache *registry_look_further(struct pin *pin,
 					 bool (*wants)(const struct slab_cache *cache),

@@ -135,8 +135,8 @@ static unsigned bucket_of(const struct slab *slab)
 	return (slab->free + fresh) * SHARD_BUCKETS / slab->objects;
 }
 
-/* The number of free objects at which a free must list the slab anew. In between a slab stands in the
- * bucket of a fuller one, until an allocation finds it there. */
+/* The number of free objects at which a free must list the slab anew. In between a slab stands in
+ * the bucket of a fuller one, until an allocation finds it there. */
 static unsigned up_of(const struct slab *slab, unsigned bucket)
 {
 	if (bucket == SLAB_FULL)
@@ -206,8 +206,8 @@ void shard_move(struct shard *from, struct shard *to, struct slab *slab)
 
 /* --- walks ----------------------------------------------------------------------------------- */
 
-/* The walk is one of the shard from its first piece on. false: it is none any more, in the child of a
- * fork. */
+/* The walk is one of the shard from its first piece on. false: it is none any more, in the child of
+ * a fork. */
 static bool begin_piece(struct shard_walk *walk)
 {
 	const struct shard_walk *other = walk->shard->walks;

@@ -13,9 +13,9 @@
  *                   list. Frees only set bits. slab_put_on() lists it again
  *
  * The lock of slab->shard protects the slab's map, free, initialized, up, bucket, next and prev.
- * A slab moves to another shard of the cache with both locks, taken in the order of their addresses.
- * `objects - initialized` objects at the slab's end were never in use: an allocation that needs more
- * than the bits that are set constructs them.
+ * A slab moves to another shard of the cache with both locks, taken in the order of their
+ * addresses. `objects - initialized` objects at the slab's end were never in use: an allocation
+ * that needs more than the bits that are set constructs them.
  */
 #pragma once
 
@@ -53,14 +53,16 @@ struct shard *shard_lock_of(struct slab *slab);
 /* Take a slab off its list, for SLAB_OFF; list it where its free objects say. */
 void slab_take_off(struct shard *shard, struct slab *slab);
 void slab_put_on(struct shard *shard, struct slab *slab);
-/* After a change of the slab's free objects: list it where it belongs. It is not off: then `up` is out of
- * reach. true: it has moved. */
+/* After a change of the slab's free objects: list it where it belongs. It is not off: then `up` is
+ * out of reach. true: it has moved. */
 bool slab_relist(struct shard *shard, struct slab *slab);
-/* A new slab becomes one of this shard, not listed yet; a slab that is off the lists leaves the shard. */
+/* A new slab becomes one of this shard, not listed yet; a slab that is off the lists leaves the
+ * shard. */
 void shard_add(struct shard *shard, struct slab *slab);
 void shard_remove(struct shard *shard, struct slab *slab);
 
-/* With the locks of both shards: move a slab. Other threads that read slab->shard see one of the two. */
+/* With the locks of both shards: move a slab. Other threads that read slab->shard see one of the
+ * two. */
 void shard_move(struct shard *from, struct shard *to, struct slab *slab);
 
 /* --- objects ------------------------------------------------------------------------------- */
@@ -73,14 +75,15 @@ enum {
 };
 
 /*
- * objects_take: take up to `want` free objects, constructed, of slabs of a shard: the fullest first,
- * the lowest addresses first. They end at objs[want], so that the lowest is on top of an array that
- * gets them. Returns their number, 0 with ENOMEM if TAKE_NEW is set. The caller holds no lock; constructors may run.
+ * objects_take: take up to `want` free objects, constructed, of slabs of a shard: the fullest
+ * first, the lowest addresses first. They end at objs[want], so that the lowest is on top of an
+ * array that gets them. Returns their number, 0 with ENOMEM if TAKE_NEW is set. The caller holds no
+ * lock; constructors may run.
  */
 unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned want, void **objs,
 		      unsigned where);
-/* Objects that were free already, or are none of the cache: for a report with no lock held. The first
- * are listed, the others only counted. */
+/* Objects that were free already, or are none of the cache: for a report with no lock held. The
+ * first are listed, the others only counted. */
 #define PUT_BAD_MAX 8u
 enum put_what { PUT_FREE_ALREADY, PUT_NO_OBJECT };
 struct put_bad {
@@ -107,15 +110,17 @@ static inline unsigned put_listed(const struct put_bad *bad)
 
 /*
  * objects_put: set the bits of n objects of ordinary slabs. objs[] has room for one more, and is
- * overwritten. Slabs that become empty beyond what the shard keeps are released. The caller holds no
- * shard's lock. *ret_bad gets the objects that no bit was set for.
+ * overwritten. Slabs that become empty beyond what the shard keeps are released. The caller holds
+ * no shard's lock. *ret_bad gets the objects that no bit was set for.
  */
 void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_bad *ret_bad);
-/* Report those that are listed, and count the others as errors, with no lock held; `caller` freed the last one, or NULL. */
+/* Report those that are listed, and count the others as errors, with no lock held; `caller` freed
+ * the last one, or NULL. */
 void objects_report(struct slab_cache *cache, const struct put_bad *bad, const void *caller);
 /* objects_put() and objects_report(). */
 void objects_free(struct slab_cache *cache, unsigned n, void **objs, const void *caller);
-/* Set the bits of one word of a slab's map at once (rcu). Returns the bits that were set already. */
+/* Set the bits of one word of a slab's map at once (rcu). Returns the bits that were set
+ * already. */
 uint64_t objects_put_bits(struct slab_cache *cache, struct slab *slab, unsigned word,
 			  uint64_t bits);
 /* After objects_put_bits(): release what the slab's shard need not keep. */
@@ -131,16 +136,16 @@ unsigned cache_release(struct slab_cache *cache, unsigned keep);
 /* A tick of the walker: release the empty slabs that nobody needed since the last one, but for
  * min_partial. Returns the number of released slabs. */
 unsigned cache_tick(struct slab_cache *cache);
-/* Before the process grows: release empty slabs of other caches, looking at some caches at a time, from
- * where the last call stopped. Returns the number of released bytes. */
+/* Before the process grows: release empty slabs of other caches, looking at some caches at a time,
+ * from where the last call stopped. Returns the number of released bytes. */
 size_t caches_reap(const struct slab_cache *but);
 
 /* --- walks --------------------------------------------------------------------------------- */
 
 /*
  * shard_walk: call fn for the listed slabs of a shard, with its lock; fn is short, and may take the
- * slab off its list. The lock is dropped after each WALK_PIECE slabs. Slabs that are listed meanwhile
- * may be missed or visited twice. fn returns false to end the walk.
+ * slab off its list. The lock is dropped after each WALK_PIECE slabs. Slabs that are listed
+ * meanwhile may be missed or visited twice. fn returns false to end the walk.
  *
  * shard_walk_piece: one piece of a walk, which begins as {.shard = shard}. false: it has ended. The
  * caller goes on until then.

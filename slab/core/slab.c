@@ -191,7 +191,7 @@ unsigned slab_choose_small_shift(size_t size)
 	return small < large ? small : large;
 }
 
-/* --- which objects are allocated: debug slabs have records, others have a map -------------------- */
+/* --- which objects are allocated: debug slabs have records, others have a map ----------------- */
 
 unsigned slab_used(const struct slab *slab)
 {

@@ -32,8 +32,8 @@ static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 	return (uintptr_t)__atomic_load_n(&slab->user, __ATOMIC_ACQUIRE) & tag;
 }
 
-/* Bytes from object to object of a slab that has a cache. Debug slabs have their own (debug/layout.h:
- * red zones), so use debug_size() there. */
+/* Bytes from object to object of a slab that has a cache. Debug slabs have their own
+ * (debug/layout.h: red zones), so use debug_size() there. */
 static inline size_t slab_size(const struct slab *slab)
 {
 	return slab_user(slab)->size;
@@ -49,8 +49,8 @@ static inline unsigned slab_free_count(const struct slab *slab)
 	return __atomic_load_n(&slab->free, __ATOMIC_RELAXED);
 }
 
-/* The index of the object that contains the byte `offset` of a slab; *ret_start: it starts there. The
- * slab is an ordinary or legacy slab of the cache with this reciprocal. */
+/* The index of the object that contains the byte `offset` of a slab; *ret_start: it starts there.
+ * The slab is an ordinary or legacy slab of the cache with this reciprocal. */
 static inline unsigned slab_index_at(uint64_t reciprocal, size_t offset, bool *ret_start)
 {
 	const uint64_t product = offset * reciprocal;
@@ -104,16 +104,16 @@ static inline bool slab_is_near(const void *obj, int cpu)
 	       segment_of(obj)->node == topology_table_node(cpu);
 }
 
-/* Put an object of an untagged slab of this cache on the CPU's array. Objects of other nodes go to their
- * slabs instead. The thread may leave the CPU after the comparison; that does no harm. */
+/* Put an object of an untagged slab of this cache on the CPU's array. Objects of other nodes go to
+ * their slabs instead. The thread may leave the CPU after the comparison; that does no harm. */
 static inline __attribute__((always_inline)) bool slab_push(struct slab_cache *cache, void *obj)
 {
 	return (SLAB_LIKELY(topology_node_count == 1) || slab_is_near(obj, cpu_rseq_number())) &&
 	       SLAB_LIKELY(rseq_push(&cache->arrays, obj, cpu_rseq_offset));
 }
 
-/* The maps of objects that wait for a grace period, of each of two phases; only in slabs of caches with
- * args.rcu (rcu/grace_period.h). Atomic, without a lock. */
+/* The maps of objects that wait for a grace period, of each of two phases; only in slabs of caches
+ * with args.rcu (rcu/grace_period.h). Atomic, without a lock. */
 static inline uint64_t *slab_waiting(struct slab *slab, unsigned phase)
 {
 	return slab->map + (size_t)map_words(slab->objects) * (1 + phase);
@@ -136,8 +136,8 @@ static inline unsigned slab_waiting_words(const struct slab_cache *cache, unsign
 /* The number of objects that are not free, of any slab: in use, in an array, in a magazine. It may
  * change at any moment. */
 unsigned slab_used(const struct slab *slab);
-/* Make an ordinary slab of a node: charged, with its user set, SLAB_OFF, of no shard. NULL and ENOMEM.
- * may_grow: as in struct slab_needs. */
+/* Make an ordinary slab of a node: charged, with its user set, SLAB_OFF, of no shard. NULL and
+ * ENOMEM. may_grow: as in struct slab_needs. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node, bool may_grow);
 /* Put pointers into random order (SLAB_RANDOM). */
 void slab_shuffle(void **objs, unsigned n);
@@ -145,8 +145,8 @@ void slab_shuffle(void **objs, unsigned n);
  * sizes. */
 unsigned slab_choose_small_shift(size_t size);
 unsigned slab_choose_large_shift(size_t size);
-/* Charge the bytes of a fresh slab, 1 << *shift, to the cache and the process. At a limit with no room
- * for them, *shift becomes that of the cache's small slabs. false: a limit is reached. */
+/* Charge the bytes of a fresh slab, 1 << *shift, to the cache and the process. At a limit with no
+ * room for them, *shift becomes that of the cache's small slabs. false: a limit is reached. */
 bool cache_charge(struct slab_cache *cache, unsigned *shift);
 /* The number of slabs of all nodes. It may change at any moment, but never excludes a slab whose
  * descriptor still names the cache. */
@@ -161,8 +161,9 @@ bool debug_is_allocated(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 
-/* Destroy the objects of an empty slab that is on no list and of no shard, and return it to the page
- * layer; for type-safe caches after a grace period. The caller holds no lock; destructors run. */
+/* Destroy the objects of an empty slab that is on no list and of no shard, and return it to the
+ * page layer; for type-safe caches after a grace period. The caller holds no lock; destructors
+ * run. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
 /* Continue the releases that slab_release() began under flush_lock. The caller holds no lock. */
 void release_leaving(struct slab_cache *cache);

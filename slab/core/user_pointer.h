@@ -2,7 +2,8 @@
 /*
  * Finding the user of the slab of a pointer that the application passed, which may have any value.
  *
- * If the fault handler is installed (fault_installed()), a pointer to unmapped memory leads to the user
+ * If the fault handler is installed (fault_installed()), a pointer to unmapped memory leads to the
+ * user
  * 0. A pointer to readable memory that is not libslab's leads to an arbitrary word. So a caller whose
  * comparison fails checks segment_known() before it reads the slab.
  */

@@ -4,8 +4,9 @@
  * object, with a wrong size, or to a destroyed cache. The report describes what is at the address.
  * It is made with no lock held, and the object is not freed.
  *
- * The fast path of a free looks at the newest object of the array alone. So some bad frees are found
- * later, when objects of the array return to their slabs. The thread that returns them is not to blame.
+ * The fast path of a free looks at the newest object of the array alone. So some bad frees are
+ * found later, when objects of the array return to their slabs. The thread that returns them is not
+ * to blame.
  */
 #include "base/peek.h"
 #include "core/debug_record.h"
@@ -188,9 +189,9 @@ void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller
 
 /* --- what returning objects to their slabs finds ---------------------------------------------- */
 
-/* A slab does not go while an array has one of its objects. So if none is there, or a debug slab, which
- * frees go to directly, the object was freed twice, and the slab that had it went. An object of the debug
- * slab stays as it is: it may be in use. */
+/* A slab does not go while an array has one of its objects. So if none is there, or a debug slab,
+ * which frees go to directly, the object was freed twice, and the slab that had it went. An object
+ * of the debug slab stays as it is: it may be in use. */
 void debug_free_already(struct slab_cache *cache, const struct slab *slab, void *obj,
 			const void *caller)
 {

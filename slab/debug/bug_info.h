@@ -82,8 +82,8 @@ void bug_info_note(struct bug_info *bug, const char *format, ...)
 /* Add a repair, "FIX cache: …". A report has two at most. */
 void bug_info_fix(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The slab that was described is a copy at `local` of `bytes` bytes at `base`, and its descriptor is
- * at `slab`: let the report have these addresses. Repairs of the copy are left out. */
+/* The slab that was described is a copy at `local` of `bytes` bytes at `base`, and its descriptor
+ * is at `slab`: let the report have these addresses. Repairs of the copy are left out. */
 void bug_info_of_copy(struct bug_info *bug, const char *local, size_t bytes, const char *base,
 		      const struct slab *slab);
 

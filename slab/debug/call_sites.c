@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites. No thread is stopped, so the sums belong to no single moment: an object that was freed and
- * allocated again meanwhile may count for either call site. The table is a mapping of its own, and is
- * sorted in place.
+ * Call sites. No thread is stopped, so the sums belong to no single moment: an object that was
+ * freed and allocated again meanwhile may count for either call site. The table is a mapping of its
+ * own, and is sorted in place.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: the tracks of objects, added up by stack. The records are those of this process, or copies
- * of another one's. */
+/* Call sites: the tracks of objects, added up by stack. The records are those of this process, or
+ * copies of another one's. */
 #pragma once
 
 #include <slab/debug.h>
@@ -17,8 +17,8 @@ struct call_sites {
 	uint64_t newest; /* the latest time of a track */
 };
 
-/* call_sites_begin: make room for the stacks of a depot that has this number of them. false: there is no
- * memory. call_sites_end: free it. */
+/* call_sites_begin: make room for the stacks of a depot that has this number of them. false: there
+ * is no memory. call_sites_end: free it. */
 bool call_sites_begin(struct call_sites *sites, unsigned stacks);
 void call_sites_end(struct call_sites *sites);
 
@@ -27,9 +27,9 @@ void call_sites_add(struct call_sites *sites, const struct slab_debug *debug, co
 		    unsigned objects, unsigned node);
 
 /*
- * call_sites_each: call fn for each call site, the most objects first, until fn returns non-zero. `now`
- * is the present time of the tracks, or 0. `frames` stores the frames of a stack, and returns their
- * number. Returns the number of calls of fn. Afterwards nothing can be added.
+ * call_sites_each: call fn for each call site, the most objects first, until fn returns non-zero.
+ * `now` is the present time of the tracks, or 0. `frames` stores the frames of a stack, and returns
+ * their number. Returns the number of calls of fn. Afterwards nothing can be added.
  */
 long call_sites_each(struct call_sites *sites, uint64_t now,
 		     unsigned (*frames)(const void *from, uint32_t stack, const void **frame),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of slabs. Of a debug slab: counts, freelist, and every byte that must hold a known value. Of
- * another slab: the map, which is all that there is.
+ * Checks of slabs. Of a debug slab: counts, freelist, and every byte that must hold a known value.
+ * Of another slab: the map, which is all that there is.
  *
  * A check stops at the first problem, repairs it as SLUB does, and unlocks the slab for the
  * report. Then it continues from there. `at` is the position: AT_SLAB the slab itself, or its map,
@@ -149,8 +149,9 @@ static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at
 
 /* --- maps ------------------------------------------------------------------------------- */
 
-/* No free object of a slab with a damaged map is allocated again. The shard counts those that the map
- * had as free. Returns false if the descriptor is damaged, too: then nothing can be repaired. */
+/* No free object of a slab with a damaged map is allocated again. The shard counts those that the
+ * map had as free. Returns false if the descriptor is damaged, too: then nothing can be
+ * repaired. */
 static bool mark_all_used(const struct slab_cache *cache, struct shard *shard, struct slab *slab)
 {
 	unsigned free = 0;
@@ -205,8 +206,8 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	const struct debug_lock lock = debug_lock(cache, slab);
 	bool found = false;
 
-	/* The slab may have been released, or may have changed its kind, in the meantime. The memory
-	 * of a guarded one may be inaccessible. */
+	/* The slab may have been released, or may have changed its kind, in the meantime. The
+	 * memory of a guarded one may be inaccessible. */
 	if (lock.shard) {
 		found = slab_user(slab) == cache && check_map(cache, slab, at, bug);
 		if (found)

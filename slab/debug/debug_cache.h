@@ -26,15 +26,15 @@ struct debug_lock {
 	pthread_mutex_t *node; /* NULL: the shard's lock is held */
 };
 
-/* Lock a slab with SLAB_TAG_DEBUG; ordinary slabs have the lock of legacy slabs. Before it is locked the
- * slab may change its kind, so the caller asks debug_is_ours(). */
+/* Lock a slab with SLAB_TAG_DEBUG; ordinary slabs have the lock of legacy slabs. Before it is
+ * locked the slab may change its kind, so the caller asks debug_is_ours(). */
 struct debug_lock debug_lock(struct slab_cache *cache, struct slab *slab);
 void debug_unlock(const struct debug_lock *lock);
 /* Is it a debug slab or a legacy slab of this cache, and is this its lock? */
 bool debug_is_ours(const struct slab_cache *cache, const struct slab *slab,
 		   const struct debug_lock *lock);
 
-/* --- allocation and free (debug_objects.c, debug_sizes.c) ----------------------------------------------- */
+/* --- allocation and free (debug_objects.c, debug_sizes.c) ------------------------------------- */
 
 /*
  * debug_alloc: allocate an object of a cache with DEBUG_FLAGS_SLAB; `requested` is object_size
@@ -44,9 +44,9 @@ bool debug_is_ours(const struct slab_cache *cache, const struct slab *slab,
 void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
 		  const void *caller);
 
-/* debug_alloc_sampled: allocate a sample of the heap profile (report/profile.h), whatever the cache's
- * debug flags are. NULL: there is no memory; the caller then allocates as usual. errno keeps its
- * value. */
+/* debug_alloc_sampled: allocate a sample of the heap profile (report/profile.h), whatever the
+ * cache's debug flags are. NULL: there is no memory; the caller then allocates as usual. errno
+ * keeps its value. */
 void *debug_alloc_sampled(struct slab_cache *cache, int node, size_t requested, const void *caller);
 
 /* debug_free: free an object whose slab has SLAB_TAG_DEBUG, or report an invalid pointer.
@@ -74,7 +74,8 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* Give a fresh slab the properties of a debug slab. */
 void debug_describe(const struct slab *slab, const struct slab_debug *as);
-/* Create a slab with these debug flags, not yet published. NULL and ENOMEM if there is no memory. */
+/* Create a slab with these debug flags, not yet published. NULL and ENOMEM if there is no
+ * memory. */
 struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t debug_flags);
 /* Under the node's lock: make the slab visible to other threads, until it is withdrawn for its
  * release. */
@@ -90,8 +91,8 @@ size_t debug_size(const struct slab *slab);
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 
-/* Are objects allocated from the debug slab: does it have the cache's present layout, or is it of the
- * heap profile, which is on? */
+/* Are objects allocated from the debug slab: does it have the cache's present layout, or is it of
+ * the heap profile, which is on? */
 bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use permanently. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
@@ -107,11 +108,12 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned node);
 
 /* --- legacy slabs without debug flags (legacy.c) ----------------------------------------- */
 
-/* Make an ordinary slab a legacy slab, or release it if no object is in use. false: another thread works
- * on it, and it stays ordinary. The caller holds flush_lock. */
+/* Make an ordinary slab a legacy slab, or release it if no object is in use. false: another thread
+ * works on it, and it stays ordinary. The caller holds flush_lock. */
 bool legacy_begin(struct slab_cache *cache, struct slab *slab);
-/* Under the shard's lock: make a legacy slab an ordinary slab again if the cache has no debug flags.
- * true: the slab is unused and has left the shard, and the caller releases it after unlocking. */
+/* Under the shard's lock: make a legacy slab an ordinary slab again if the cache has no debug
+ * flags. true: the slab is unused and has left the shard, and the caller releases it after
+ * unlocking. */
 bool legacy_place(struct slab_cache *cache, struct shard *shard, struct slab *slab);
 /* Under the shard's lock: free an object that is in use. true: as legacy_place(). */
 bool legacy_free(struct shard *shard, struct slab *slab, unsigned index);
@@ -120,8 +122,9 @@ bool legacy_free(struct shard *shard, struct slab *slab, unsigned index);
 
 /* Check any slab of the cache and report each problem; returns their number. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
-/* Check a copy of a debug slab, of which nothing else knows: repair it, and call fn for each problem.
- * Returns their number. The memory of a guarded slab may be missing where its pages are inaccessible. */
+/* Check a copy of a debug slab, of which nothing else knows: repair it, and call fn for each
+ * problem. Returns their number. The memory of a guarded slab may be missing where its pages are
+ * inaccessible. */
 long debug_check_copy(struct slab_cache *cache, struct slab *slab,
 		      void (*fn)(struct bug_info *bug, void *arg), void *arg);
 /* Check an unused, withdrawn debug slab before its release. This is the last chance to detect
@@ -136,8 +139,8 @@ bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_i
 		       size_t *ret_into);
 /* Count and report a problem. The caller holds no lock. */
 void debug_report(struct slab_cache *cache, const struct bug_info *bug);
-/* Report the bad free that `bug` describes: `caller` tried to free obj. NULL: another call did, and the
- * problem was found when obj was returned to its slab. */
+/* Report the bad free that `bug` describes: `caller` tried to free obj. NULL: another call did, and
+ * the problem was found when obj was returned to its slab. */
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller);
 /* Report the use of a destroyed cache, with who destroyed it. obj: what was to be freed, or
@@ -150,8 +153,8 @@ void debug_report_stray(struct slab_cache *cache, const void *obj, const void *c
 /* Report slab_free_rcu() of a pointer that is not an object of this cache, or in a cache
  * without args.rcu. */
 void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller);
-/* Report bad frees into slabs without debug flags: of a free object, and of a pointer that is not the
- * start of an object. */
+/* Report bad frees into slabs without debug flags: of a free object, and of a pointer that is not
+ * the start of an object. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,

@@ -2,10 +2,10 @@
 /*
  * Allocation and free in caches with debug flags. bad_free.c reports bad frees.
  *
- * A thread reads or changes a debug slab only under the node's lock, one object at a time, and a legacy
- * slab under its shard's lock (debug_lock()). Under the lock it copies the description of a problem
- * (bug_info.h), and reports it after unlocking.
- * The thread records its stack before it takes the lock.
+ * A thread reads or changes a debug slab only under the node's lock, one object at a time, and a
+ * legacy slab under its shard's lock (debug_lock()). Under the lock it copies the description of a
+ * problem (bug_info.h), and reports it after unlocking. The thread records its stack before it
+ * takes the lock.
  *
  * Damage is contained as in SLUB. If a free object was written to, its slab is taken out of use:
  * all its objects count as used, and another slab serves. If the bytes around an allocated object

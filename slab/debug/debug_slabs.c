@@ -341,8 +341,8 @@ void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* Withdraw the unused slabs among the first NODE_PIECE slabs of the list, and move the others of these
- * to its end. Returns the withdrawn slabs, linked by next. */
+/* Withdraw the unused slabs among the first NODE_PIECE slabs of the list, and move the others of
+ * these to its end. Returns the withdrawn slabs, linked by next. */
 static struct slab *take_some_unused(struct cache_node *node, struct node_list *list)
 {
 	struct slab *slab, *next, *unused = NULL;

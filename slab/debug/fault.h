@@ -4,10 +4,10 @@
  * slab_free() for a pointer to unmapped memory.
  *
  * Looking up the user of a pointer's slab (slab_has_user(), user_pointer.h) is one load from its
- * segment's head, which may fault if the pointer is not from libslab. The address of the load is in a
- * table, like the kernel's exception table for accesses to user memory: the handler continues the thread
- * with no user as the result, and the free is reported as a bad free. The fast path needs no check for
- * this.
+ * segment's head, which may fault if the pointer is not from libslab. The address of the load is in
+ * a table, like the kernel's exception table for accesses to user memory: the handler continues the
+ * thread with no user as the result, and the free is reported as a bad free. The fast path needs no
+ * check for this.
  */
 #pragma once
 

@@ -56,9 +56,9 @@ static bool construct(struct slab_cache *cache, void *obj)
 	return !error;
 }
 
-/* A slab has 64 KiB for a small object, so it counts against GUARD_SLABS_MAX and the process's limit,
- * not against the cache's: that would end the sampling of a cache with a limit. NULL: there is none
- * left. */
+/* A slab has 64 KiB for a small object, so it counts against GUARD_SLABS_MAX and the process's
+ * limit, not against the cache's: that would end the sampling of a cache with a limit. NULL: there
+ * is none left. */
 static struct slab *take_slab(struct slab_cache *cache, const struct guard_place *place)
 {
 	struct slab *slab = NULL;
@@ -116,8 +116,8 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug
 	return false;
 }
 
-/* Is this still a guarded slab of this cache? The caller holds the guard lock. If not, the slab may be
- * any other by now, even one without debug flags. */
+/* Is this still a guarded slab of this cache? The caller holds the guard lock. If not, the slab may
+ * be any other by now, even one without debug flags. */
 static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
 {
 	return slab_user(slab) == cache && debug_is_guarded(slab);

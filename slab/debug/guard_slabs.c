@@ -63,8 +63,8 @@ static size_t align_of(const struct slab_cache *cache)
 	return cache->by_size && natural > cache->align ? natural : cache->align;
 }
 
-/* Most writes beyond an object are behind it, so three of four objects end where their pages end. In
- * a cache where one was damaged, all stand at that end: the next such write faults. */
+/* Most writes beyond an object are behind it, so three of four objects end where their pages end.
+ * In a cache where one was damaged, all stand at that end: the next such write faults. */
 static bool at_left_end(const struct slab_cache *cache)
 {
 	const enum guard_end damaged =

@@ -28,7 +28,8 @@ static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 	return debug_flags & DEBUG_FLAGS_LAYOUT;
 }
 
-/* Does a debug slab, or a copy of its struct slab_debug, have the layout that the cache's new slabs get? */
+/* Does a debug slab, or a copy of its struct slab_debug, have the layout that the cache's new slabs
+ * get? */
 static inline bool debug_has_present_layout(const struct slab_cache *cache,
 					    const struct slab_debug *debug)
 {

@@ -2,13 +2,13 @@
 /*
  * Legacy slabs without debug flags, of a cache that now has some.
  *
- * Objects are freed into such a slab but not allocated from it. It keeps its map and its shard, whose
- * lock protects it, and is SLAB_OFF. SLAB_TAG_DEBUG sends each free of its objects to debug_free(),
- * which looks at the object's bit in the call.
+ * Objects are freed into such a slab but not allocated from it. It keeps its map and its shard,
+ * whose lock protects it, and is SLAB_OFF. SLAB_TAG_DEBUG sends each free of its objects to
+ * debug_free(), which looks at the object's bit in the call.
  *
- * A free that began before the slab became a legacy slab may still put its object into an array. The
- * object counts as in use until the array is drained; then it is freed like one of an ordinary slab. If
- * it was the last one, legacy_finish() finds the slab.
+ * A free that began before the slab became a legacy slab may still put its object into an array.
+ * The object counts as in use until the array is drained; then it is freed like one of an ordinary
+ * slab. If it was the last one, legacy_finish() finds the slab.
  */
 #include "core/debug_record.h"
 #include "core/shard.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees that name what is freed: its size, or the kind of function that allocated it. What the program
- * says of a good pointer may be wrong. libslab reports that and frees the object all the same.
+ * Frees that name what is freed: its size, or the kind of function that allocated it. What the
+ * program says of a good pointer may be wrong. libslab reports that and frees the object all the
+ * same.
  */
 #include "base/options.h"
 #include "core/debug_record.h"

@@ -4,8 +4,8 @@
  *
  * GATE_PROFILE is set for all caches. A cache that another thread creates meanwhile is covered: the
  * period is set under registry_lock, under which caches are created. Allocations that have passed
- * the gate already are not counted; they belong to the time before. When the profile is off, sampled
- * objects stay where they are, and their frees are still counted.
+ * the gate already are not counted; they belong to the time before. When the profile is off,
+ * sampled objects stay where they are, and their frees are still counted.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -12,10 +12,10 @@
  *           legacy slabs; allocations return to the fast path
  *
  * A thread that was creating a slab or worked on one while debug flags were switched on leaves an
- * ordinary slab behind, which it lists. Before libslab creates a debug slab, it makes such slabs legacy
- * slabs and drains the arrays again (legacy_begin_rest()). Until then they do no harm: a free into them
- * is an ordinary free. Objects that such a thread has put into an array stay there until the array is
- * drained for another reason.
+ * ordinary slab behind, which it lists. Before libslab creates a debug slab, it makes such slabs
+ * legacy slabs and drains the arrays again (legacy_begin_rest()). Until then they do no harm: a
+ * free into them is an ordinary free. Objects that such a thread has put into an array stay there
+ * until the array is drained for another reason.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -64,9 +64,9 @@ static void sweep_one(struct slab *slab, void *arg)
 }
 
 /* Make all slabs without debug flags legacy slabs. flush_lock is unlocked between slabs. If debug
- * flags are switched off in the meantime, the other slabs stay as they are. Arrays are drained last:
- * then nearly all frees know that the slabs are legacy slabs. If the sweep missed something, plain_left
- * requests another one. */
+ * flags are switched off in the meantime, the other slabs stay as they are. Arrays are drained
+ * last: then nearly all frees know that the slabs are legacy slabs. If the sweep missed something,
+ * plain_left requests another one. */
 static void sweep(struct slab_cache *cache)
 {
 	struct sweep sweep = {.cache = cache};

@@ -2,8 +2,8 @@
 /*
  * Validation of a cache (slab_cache_validate()).
  *
- * First all arrays and magazines are drained: an object that was twice in them, or is none, shows when
- * its bit is set. Then check.c checks each slab: with the slab's lock, one at a time.
+ * First all arrays and magazines are drained: an object that was twice in them, or is none, shows
+ * when its bit is set. Then check.c checks each slab: with the slab's lock, one at a time.
  */
 #include <slab/debug.h>
 

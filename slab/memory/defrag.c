@@ -95,7 +95,7 @@ static bool is_debugged(const struct slab_cache *cache)
 	return cache_debug_flags(cache) & DEBUG_FLAGS_SLAB;
 }
 
-/* --- which slabs ------------------------------------------------------------------------------- */
+/* --- which slabs ------------------------------------------------------------------------------ */
 
 static unsigned used_of(const struct slab *slab)
 {
@@ -196,7 +196,7 @@ static bool take_off(struct defrag *d, const struct sparse *sparse)
 	return done;
 }
 
-/* --- slabs that come back ------------------------------------------------------------------------- */
+/* --- slabs that come back --------------------------------------------------------------------- */
 
 /* List some slabs of a chain again; returns the others. Under flush_lock, or as the only thread. */
 static struct slab *list_some(struct slab *chain)
@@ -284,7 +284,7 @@ static void place(struct defrag *d, const struct slab *slab)
 	list_all(d);
 }
 
-/* --- moving objects ------------------------------------------------------------------------------- */
+/* --- moving objects --------------------------------------------------------------------------- */
 
 /* The shard with the fullest slabs, which need not be this CPU's. */
 static struct shard *densest_shard(const struct defrag *d)

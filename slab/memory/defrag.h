@@ -15,8 +15,8 @@ struct slab_cache;
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 
-/* Under flush_lock: list some of the slabs whose old objects wait for a grace period, all but the one
- * that is being emptied. true: there are more. An allocation that would fail calls it. */
+/* Under flush_lock: list some of the slabs whose old objects wait for a grace period, all but the
+ * one that is being emptied. true: there are more. An allocation that would fail calls it. */
 bool defrag_give_back(struct slab_cache *cache);
 
 /* In the child of a fork: list the slabs that another thread had taken off the lists. */

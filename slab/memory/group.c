@@ -14,7 +14,8 @@ bool group_read_path(struct group_room *room, const char *path)
 	return sys_file_read(path, room->text, sizeof(room->text)) > 0;
 }
 
-/* The path of the line NUMBER:CONTROLLERS:PATH of /proc/self/cgroup; version 2 has no controllers there. */
+/* The path of the line NUMBER:CONTROLLERS:PATH of /proc/self/cgroup; version 2 has no controllers
+ * there. */
 static const char *find_path(struct group_room *room, const char *controllers)
 {
 	const size_t length = strlen(controllers);

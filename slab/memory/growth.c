@@ -62,8 +62,9 @@ static bool holds_much(const struct slab_cache *cache)
 	return bytes >= MUCH_LEAST && bytes >= account_used() / MUCH_PART;
 }
 
-/* Was the cache not used since the last review, or are objects only freed? A destructor may wait for
- * a lock that the application holds while it allocates, so caches with one are left to decay. */
+/* Was the cache not used since the last review, or are objects only freed? A destructor may wait
+ * for a lock that the application holds while it allocates, so caches with one are left to
+ * decay. */
 static bool is_unused(struct slab_cache *cache)
 {
 	struct activity *activity = &cache->activity;

@@ -8,8 +8,8 @@
  * and large allocations have grown by a 32nd, or that caches took so much from other caches: the
  * program allocates other sizes than before.
  *
- * Free units may not fit a slab that is needed. Before the process gets a new peak of what it holds, a
- * review therefore returns the bytes beyond the old peak to the operating system.
+ * Free units may not fit a slab that is needed. Before the process gets a new peak of what it
+ * holds, a review therefore returns the bytes beyond the old peak to the operating system.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
 /*
  * The report of an allocation that fails for lack of memory.
  *
- * It uses counters only, and looks at no slab. They have the allocated objects of all slabs, and the
- * free ones of slabs without debug flags. Threads with small stacks allocate, so all that is large
- * is static; one thread at a time uses it.
+ * It uses counters only, and looks at no slab. They have the allocated objects of all slabs, and
+ * the free ones of slabs without debug flags. Threads with small stacks allocate, so all that is
+ * large is static; one thread at a time uses it.
  */
 #include "memory/holders.h"
 

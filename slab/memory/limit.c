@@ -92,8 +92,9 @@ struct serving {
 	void *obj;
 };
 
-/* While the arrays are closed, no other thread takes more than the object that it needs. With flush_lock
- * and no slab being purged, every free object is in a listed slab, so one is found if it exists. */
+/* While the arrays are closed, no other thread takes more than the object that it needs. With
+ * flush_lock and no slab being purged, every free object is in a listed slab, so one is found if it
+ * exists. */
 static void take_closed(struct slab_cache *cache, void *arg)
 {
 	struct serving *serving = arg;
@@ -108,8 +109,8 @@ static void take_closed(struct slab_cache *cache, void *arg)
 	}
 }
 
-/* Serve the allocation from what the cache has; false: it has nothing. A constructor does not run while
- * the cache is closed. */
+/* Serve the allocation from what the cache has; false: it has nothing. A constructor does not run
+ * while the cache is closed. */
 static bool serve(struct slab_cache *cache, const struct placement *placement, void **ret_obj)
 {
 	struct serving serving = {.placement = placement};

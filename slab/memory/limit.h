@@ -36,6 +36,6 @@ unsigned limit_shrink(struct slab_cache *cache);
 /* Call the handler for the soft limit. The caller holds no lock. */
 void limit_tell(size_t limit);
 /* An allocation of `bytes` from `cache` (NULL: a large one) failed for good. Report who holds the
- * memory; if a limit was the cause, count the failure and call the handler. Sets errno to ENOMEM. The
- * caller holds no lock. */
+ * memory; if a limit was the cause, count the failure and call the handler. Sets errno to ENOMEM.
+ * The caller holds no lock. */
 void limit_failed(struct slab_cache *cache, size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits that depend on the machine: SLAB_LIMIT=90% is a part of the memory that the process may have,
- * which is that of its control groups (memory.max), or all of the machine.
+ * Limits that depend on the machine: SLAB_LIMIT=90% is a part of the memory that the process may
+ * have, which is that of its control groups (memory.max), or all of the machine.
  *
  * These limits change while the process runs. libslab reads them when the process has grown by a
  * review's step, and before an allocation fails at the limit, but once a second at most. A process

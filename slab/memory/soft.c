@@ -13,8 +13,8 @@
 #include "memory/machine.h"
 #include "memory/turn.h"
 
-/* What is done above the limit is done again when the process has grown by 1/STEP_PART, or by STEP if
- * that is more. The handler hears of it once a second at most. */
+/* What is done above the limit is done again when the process has grown by 1/STEP_PART, or by STEP
+ * if that is more. The handler hears of it once a second at most. */
 #define STEP_PART 64u
 #define STEP ((uint64_t)256 << 10)
 #define TELL_US UINT64_C(1000000)

@@ -4,8 +4,8 @@
  *
  * Decay returns memory while a process goes on. A process without a thread of libslab that frees
  * much and falls asleep would keep it. So slow paths return a piece at a time while empty slabs and
- * free units have more than a sixteenth of the peak. If the process grows again within a decay time,
- * it needs this memory now and then, and keeps it for a decay time.
+ * free units have more than a sixteenth of the peak. If the process grows again within a decay
+ * time, it needs this memory now and then, and keeps it for a decay time.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns: work that one thread does at a time. The others do not wait, but leave it to that thread. */
+/* Turns: work that one thread does at a time. The others do not wait, but leave it to that
+ * thread. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls for address space and memory. In slab/, only control/json.c also maps memory, for its
- * buffer; cpu_cache maps the slots. No function here retries or reports. Each returns NULL or false
- * on failure if its comment says so, and ignores failures otherwise.
+ * System calls for address space and memory. In slab/, only control/json.c also maps memory, for
+ * its buffer; cpu_cache maps the slots. No function here retries or reports. Each returns NULL or
+ * false on failure if its comment says so, and ignores failures otherwise.
  */
 #include <errno.h>
 #include <stdlib.h>

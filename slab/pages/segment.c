@@ -19,8 +19,8 @@
  * pages_lock protects the segments and what the rest of the page layer has, for a few instructions
  * at a time. A thread maps a segment without the lock, before other threads know the segment. If
  * two threads do this at once, the second one unmaps its segment again. A fork may leave the child
- * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start, and
- * its first guard is two pages (segment_trim_guard()).
+ * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start,
+ * and its first guard is two pages (segment_trim_guard()).
  */
 #include <errno.h>
 
@@ -178,8 +178,8 @@ static void add_unmapped(struct segment *segment)
 }
 
 /* With the lock, also during the system call: the child of a fork has the units as mapped or as
- * unmapped. Their memory has gone before (limit_make_room()), so the call takes little time. It fails if
- * the process has too many mappings. */
+ * unmapped. Their memory has gone before (limit_make_room()), so the call takes little time. It
+ * fails if the process has too many mappings. */
 static size_t unmap_if_free(struct segment *segment)
 {
 	struct units units;

@@ -80,7 +80,8 @@ __extension__ struct slab { /* for C++: a flexible array member */
 			   allocations: LARGE_WORDS */
 };
 
-/* The map of a large allocation: the birth of a sampled one (profile.h), and its type (large_type.c). */
+/* The map of a large allocation: the birth of a sampled one (profile.h), and its type
+ * (large_type.c). */
 #define LARGE_WORDS 3u
 
 static_assert(sizeof(struct slab) == 80, "with a map of six words it takes two cache lines");

@@ -44,8 +44,8 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 	return large_counted(large_mapped(bytes, align));
 }
 
-/* From this size on, the system is asked before the bytes are charged. Other threads see a charge: until
- * it is taken back, they meet the limit, and take the process for so large. */
+/* From this size on, the system is asked before the bytes are charged. Other threads see a charge:
+ * until it is taken back, they meet the limit, and take the process for so large. */
 #define ASK_FROM ((size_t)64 << 20)
 
 /* The limit comes first: beyond it, a system call would be in vain. */

@@ -9,8 +9,8 @@
  *
  * Where the system uses huge pages always, returning a part of a huge page breaks it up for good.
  * Decay does that only if at least half of the huge page is free. khugepaged would soon fill such
- * holes again, so their segment has no further huge pages then. A mark for each huge page would make
- * further mappings; that for the segment's whole memory makes none.
+ * holes again, so their segment has no further huge pages then. A mark for each huge page would
+ * make further mappings; that for the segment's whole memory makes none.
  */
 #include "pages/free_slabs.h"
 #include "base/signals.h"
@@ -55,7 +55,8 @@ static bool is_ripe(const struct trim *trim, const struct segment *segment, unsi
 	       !(trim->spare_huge && breaks_up(segment, unit));
 }
 
-/* Does this return a part of a huge page? The guards keep huge pages from a segment's first bytes. */
+/* Does this return a part of a huge page? The guards keep huge pages from a segment's first
+ * bytes. */
 static bool makes_hole(const char *start, const char *end)
 {
 	const char *first = segment_start(start) + HUGE_PAGE;

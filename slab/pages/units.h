@@ -77,9 +77,9 @@ bool segment_has_range(unsigned shift, unsigned pool);
 /* Map a segment, without the lock, unless the pool has got such a range meanwhile. false and
  * ENOMEM. */
 bool segment_map(unsigned shift, unsigned pool);
-/* Where space is short: unmap the guard in front of a segment's or an arena's head but for two pages.
- * Its last page guards the head. Its first one keeps large allocations from ending behind the start of
- * a segment of slabs, whose mark they would change. */
+/* Where space is short: unmap the guard in front of a segment's or an arena's head but for two
+ * pages. Its last page guards the head. Its first one keeps large allocations from ending behind
+ * the start of a segment of slabs, whose mark they would change. */
 void segment_trim_guard(void *start);
 
 /* --- marks (segment_known.c) --------------------------------------------------------------- */

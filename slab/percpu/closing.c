@@ -81,8 +81,9 @@ void closing_after_fork_child(struct slab_cache *cache)
 
 /* A long array has more objects than fit on the stack of a thread that calls malloc(). So there is
  * one buffer, which a thread with a flush_lock uses; no other lock but those of shards is taken
- * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. Short arrays and magazines
- * need no buffer: a thread that lengthens the arrays of its cache waits for no other cache. */
+ * meanwhile. A fork takes all flush_locks, and so finds the buffer unused. Short arrays and
+ * magazines need no buffer: a thread that lengthens the arrays of its cache waits for no other
+ * cache. */
 static SLAB_EARLY pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *buffer[OBJECTS_MAX];
 
@@ -90,10 +91,10 @@ static void *buffer[OBJECTS_MAX];
 #define SHORT_MAX (CPU_SHORT_BYTES / sizeof(void *))
 #define PIECE_MAX 128u
 
-/* May this array be left as it is? Without flush_lock: another thread may put long arrays in the place of
- * short ones meanwhile, and both are empty then. A write would populate the row of a CPU that has none. With an engine
- * of pairs even an empty array must be closed; with one of locks a thread that takes the lock after this
- * look sees the closed pointer. */
+/* May this array be left as it is? Without flush_lock: another thread may put long arrays in the
+ * place of short ones meanwhile, and both are empty then. A write would populate the row of a CPU
+ * that has none. With an engine of pairs even an empty array must be closed; with one of locks a
+ * thread that takes the lock after this look sees the closed pointer. */
 static bool is_untouched(const struct slab_cache *cache, int cpu)
 {
 	const struct cpu_array *array = cpu_array(cache_own_arrays(cache), cpu);
@@ -120,7 +121,8 @@ static size_t empty_short(struct slab_cache *cache, int cpu, struct put_bad *ret
 	return empty_array(cache, cpu, objs, ret_bad);
 }
 
-/* The buffer keeps no address of an object: `slabinfo --find-leaks` would take it for the program's. */
+/* The buffer keeps no address of an object: `slabinfo --find-leaks` would take it for the
+ * program's. */
 static size_t empty_long(struct slab_cache *cache, int cpu, struct put_bad *ret_bad)
 {
 	size_t n;
@@ -165,8 +167,8 @@ static size_t drain_magazines(struct slab_cache *cache, struct put_bad *ret_bad)
 	return sum;
 }
 
-/* An array may look untouched because another thread has its objects in the buffer. The magazines come
- * last and always need the lock, so that thread is done in the end. */
+/* An array may look untouched because another thread has its objects in the buffer. The magazines
+ * come last and always need the lock, so that thread is done in the end. */
 size_t close_drain(struct slab_cache *cache, struct put_bad *ret_bad)
 {
 	size_t n = 0;

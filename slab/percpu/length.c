@@ -33,8 +33,8 @@ void length_init(struct slab_cache *cache)
 	cache->array_most = objects_of(cache, MOST_BYTES, cpu_array_room(true));
 }
 
-/* Let the cache have long arrays, unless another thread was faster. Threads that still have the address
- * of the short ones find them closed for ever. */
+/* Let the cache have long arrays, unless another thread was faster. Threads that still have the
+ * address of the short ones find them closed for ever. */
 static void exchange(struct slab_cache *cache, void *arg)
 {
 	char **arrays = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread may be preempted between any two steps and wake up on another CPU. Each step is a section on
- * the CPU where it runs, or takes the lock of a shard that any CPU may use. Between the steps objects are
- * this thread's alone.
+ * A thread may be preempted between any two steps and wake up on another CPU. Each step is a
+ * section on the CPU where it runs, or takes the lock of a shard that any CPU may use. Between the
+ * steps objects are this thread's alone.
  */
 #include "percpu/refill.h"
 
@@ -19,8 +19,8 @@
 #include "percpu/length.h"
 #include "percpu/magazines.h"
 
-/* The most objects that one step of a refill takes from slabs, and one of a flush returns: they lie on
- * the stack of a thread that calls malloc(). */
+/* The most objects that one step of a refill takes from slabs, and one of a flush returns: they lie
+ * on the stack of a thread that calls malloc(). */
 #define MOVE_MAX 128u
 /* The same of further steps, which call nothing that needs much stack. */
 #define FURTHER_MAX 256u
@@ -55,8 +55,8 @@ static unsigned first_refill_size(const struct slab_cache *cache, unsigned n)
 
 #define ANYWHERE (TAKE_PARTIAL | TAKE_OTHERS | TAKE_NEW)
 
-/* One object of another node, which no array gets. Without TAKE_NEW only nodes with more than min_partial
- * partial slabs serve. */
+/* One object of another node, which no array gets. Without TAKE_NEW only nodes with more than
+ * min_partial partial slabs serve. */
 static unsigned take_far(struct slab_cache *cache, unsigned node, int cpu, void **objs,
 			 unsigned where, unsigned min_partial)
 {

@@ -20,8 +20,8 @@
  * There are two drivers. One is a callback of the flavour's call_rcu(), which queues itself again
  * until nothing waits. The other is a thread that finds too many objects waiting and calls
  * synchronize_rcu(). `driving` is set while one of them flips or recycles, so a phase never
- * collects and recycles at the same time; waiting for it is bounded. A helper that flips drives until
- * a grace period has ended, so the callback may recycle whatever waits when it comes.
+ * collects and recycles at the same time; waiting for it is bounded. A helper that flips drives
+ * until a grace period has ended, so the callback may recycle whatever waits when it comes.
  *
  * A thread may be preempted between reading the phase and adding to it. While it is (`users`), that
  * phase is not recycled.

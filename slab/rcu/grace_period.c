@@ -175,8 +175,8 @@ static bool recycle(struct cache_rcu *rcu, unsigned phase)
 	return true;
 }
 
-/* A thread that adds may have linked a slab and not pushed it yet. Others that free objects of that slab
- * return nevertheless. */
+/* A thread that adds may have linked a slab and not pushed it yet. Others that free objects of that
+ * slab return nevertheless. */
 static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
 {
 	return __atomic_load_n(&rcu->slabs[phase], __ATOMIC_RELAXED) ||

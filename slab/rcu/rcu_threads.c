@@ -10,8 +10,8 @@
 #include "rcu/free_rcu.h"
 #include "rcu/grace_period.h"
 
-/* call_rcu() and callbacks of caches require a thread that is registered with the flavour. NULL: it is
- * no thread of libslab. */
+/* call_rcu() and callbacks of caches require a thread that is registered with the flavour. NULL: it
+ * is no thread of libslab. */
 static __thread struct rcu_thread *ours;
 
 void rcu_this_thread_is_ours(struct rcu_thread *thread)

@@ -8,8 +8,8 @@
  * and libslab announces each allocation and free. So memcheck and ASan treat objects like those
  * of malloc, and ThreadSanitizer learns that a free happens before the object's next allocation.
  *
- * ThreadSanitizer sees the locks of libslab and its mappings, too, and takes a mapping for a write; it
- * does not see how a thread gets a cache that another thread has created in a new mapping. Hence
+ * ThreadSanitizer sees the locks of libslab and its mappings, too, and takes a mapping for a write;
+ * it does not see how a thread gets a cache that another thread has created in a new mapping. Hence
  * annotate_publish() and annotate_use().
  *
  * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
@@ -26,7 +26,8 @@ bool annotate_is_on(void);
 void annotate_alloc(const void *obj, size_t size, bool defined);
 void annotate_free(const void *obj, size_t size);
 void annotate_resize(const void *obj, size_t old, size_t size);
-/* What a thread did before it published this cache or object happens before another thread's use. */
+/* What a thread did before it published this cache or object happens before another thread's
+ * use. */
 void annotate_publish(const void *what);
 void annotate_use(const void *what);
 /* Make memory inaccessible; make it accessible to libslab itself. */

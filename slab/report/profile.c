@@ -118,8 +118,8 @@ static uint32_t *bucket_of(uint32_t stack, uint64_t size, uint64_t period)
 	return &buckets[hash >> 32 & (BUCKETS - 1)];
 }
 
-/* size / (1 - exp(-x)) with x = size / period, within 1 %: this is size + period * x / (exp(x) - 1),
- * and of exp(x) the first terms suffice. */
+/* size / (1 - exp(-x)) with x = size / period, within 1 %: this is size + period * x / (exp(x) -
+ * 1), and of exp(x) the first terms suffice. */
 static uint64_t weight_of(uint64_t size, uint64_t period)
 {
 	const double x = (double)size / (double)period;

@@ -39,7 +39,8 @@
 /* Sites beyond that are left out; the array has 29 MiB of address space. */
 #define PROFILE_SITES_MAX (1u << 17)
 
-/* Lifetime i is from 1 << i microseconds on; the first also has shorter ones, the last longer ones. */
+/* Lifetime i is from 1 << i microseconds on; the first also has shorter ones, the last longer
+ * ones. */
 #define PROFILE_LIFETIMES 40u
 
 struct profile_site {
@@ -105,17 +106,17 @@ static inline bool profile_is_due(size_t bytes)
 	return profile_draw(bytes);
 }
 
-/* profile_set_period: from now on this is the period; 0: the profile is off. false and ENOMEM: there
- * is no memory for sites, and nothing has changed. The caller holds registry_lock, or is the only
- * thread. */
+/* profile_set_period: from now on this is the period; 0: the profile is off. false and ENOMEM:
+ * there is no memory for sites, and nothing has changed. The caller holds registry_lock, or is the
+ * only thread. */
 bool profile_set_period(size_t period);
 
 /*
- * profile_find_site: the number of the site of a stack and a size, with the present period. 0: there
- * is no room for it, or the profile is off. profile_set_token: a sample of the site has this type, or 0.
- * profile_birth: this moment and this CPU.
- * profile_count_alloc, profile_count_free: a sample of this site was allocated or freed. profile_count_missed: an allocation that was due could not become a sample. All are
- * lock-free.
+ * profile_find_site: the number of the site of a stack and a size, with the present period. 0:
+ * there is no room for it, or the profile is off. profile_set_token: a sample of the site has this
+ * type, or 0. profile_birth: this moment and this CPU. profile_count_alloc, profile_count_free: a
+ * sample of this site was allocated or freed. profile_count_missed: an allocation that was due
+ * could not become a sample. All are lock-free.
  */
 uint32_t profile_find_site(uint32_t stack, size_t size);
 void profile_set_token(uint32_t site, uint64_t token);

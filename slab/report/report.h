@@ -47,7 +47,7 @@ void report_emit(struct report *report);
 /* report_count: the number of reports that this process has emitted. */
 unsigned long report_count(void);
 
-/* report_write, report_trace_line: write a text, or one line, to where reports are written. The handler
- * does not get it, and it does not count as a report. errno keeps its value. */
+/* report_write, report_trace_line: write a text, or one line, to where reports are written. The
+ * handler does not get it, and it does not count as a report. errno keeps its value. */
 void report_write(const struct report *report);
 void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -182,8 +182,8 @@ static bool find_object(const void *frame, struct object *object)
 	return true;
 }
 
-/* false: it was unloaded since then. It may have been loaded again, to the same addresses: then what was
- * read in between is not its name. */
+/* false: it was unloaded since then. It may have been loaded again, to the same addresses: then
+ * what was read in between is not its name. */
 static bool is_still_there(const void *frame, const struct object *object)
 {
 	struct object now;

@@ -36,8 +36,8 @@ uint64_t track_now(void);
  */
 void track_fill(struct track *track, const void *caller);
 
-/* The names of threads, in two words each. TRACK_NAME_COMPLETE is set in the last byte of the second,
- * where a name has its zero. Tools read the table. NULL: there is no name yet. */
+/* The names of threads, in two words each. TRACK_NAME_COMPLETE is set in the last byte of the
+ * second, where a name has its zero. Tools read the table. NULL: there is no name yet. */
 #define TRACK_NAMES 4096u
 #define TRACK_NAME_COMPLETE (UINT64_C(1) << 63)
 extern void *track_names __attribute__((visibility("hidden")));

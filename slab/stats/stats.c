@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of this process, from counters and from the sums of nodes, shards and CPUs. Other threads
- * change them meanwhile. The slabs of a cache are looked at only if there may be debug slabs, which have
- * no shard that counts them.
+ * Statistics of this process, from counters and from the sums of nodes, shards and CPUs. Other
+ * threads change them meanwhile. The slabs of a cache are looked at only if there may be debug
+ * slabs, which have no shard that counts them.
  */
 #include <slab/stats.h>
 

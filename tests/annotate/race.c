@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: race correct|racy: two threads that use a cache, for ThreadSanitizer to see. A free and the
- * object's next allocation on another thread are no race; a write to an object of another thread is.
+ * usage: race correct|racy: two threads that use a cache, for ThreadSanitizer to see. A free and
+ * the object's next allocation on another thread are no race; a write to an object of another
+ * thread is.
  */
 #include <pthread.h>
 #include <slab/define.h>
@@ -41,8 +42,8 @@ static void use(struct item *item, unsigned long round)
 }
 
 /*
- * One thread creates caches, some of them in memory that it maps, and an object of each; the other one uses
- * them without having met it at a lock.
+ * One thread creates caches, some of them in memory that it maps, and an object of each; the other
+ * one uses them without having met it at a lock.
  */
 static void create_before_use(void)
 {

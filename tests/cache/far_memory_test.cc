@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory far from the first segment of the process, outside the window of marks: between them lies a
- * range of addresses that the test has taken.
+ * Memory far from the first segment of the process, outside the window of marks: between them lies
+ * a range of addresses that the test has taken.
  */
 #include "../inspect/inspection.h"
 #include "../support/answers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread forks while the main thread is in exit(): the fork gives back the locks that it took, and
- * exit() ends. */
+/* A thread forks while the main thread is in exit(): the fork gives back the locks that it took,
+ * and exit() ends. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>

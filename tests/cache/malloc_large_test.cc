@@ -318,7 +318,8 @@ TEST(MallocTest, AMappingStaysOneWhileHalfOfItIsUsed)
 	same = slab_realloc(memory, 6800000);
 	EXPECT_EQ(same, memory);
 	EXPECT_TRUE(intact(same, 6800000 & ~7, 3));
-	/* The head with its tables, and two pages: the descriptor's, and the rest of the last one. */
+	/* The head with its tables, and two pages: the descriptor's, and the rest of the last
+	 * one. */
 	EXPECT_LE(process_stats().large_bytes,
 		  6800000 + SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET + 2 * os_page_size());
 	same = slab_realloc(same, 7600000);

@@ -60,8 +60,8 @@ std::atomic<unsigned> steps; /* instructions until the first thread stops */
 std::atomic<bool> is_freed;  /* by the second thread */
 sem_t stopped;
 
-/* Wait until the second thread has freed the memory, or sleeps: the first one may hold a lock that it
- * needs. */
+/* Wait until the second thread has freed the memory, or sleeps: the first one may hold a lock that
+ * it needs. */
 void wait_for_free()
 {
 	const struct timespec pause = {0, 20000};

@@ -144,7 +144,8 @@ TEST_F(VforkTest, ASpawnedProgramDisturbsNoThread)
 		  0u);
 }
 
-/* With rseq it may not: the kernel restarts no sequence in such a child, and gives it no CPU number. */
+/* With rseq it may not: the kernel restarts no sequence in such a child, and gives it no CPU
+ * number. */
 TEST_F(VforkTest, AChildMayAllocateFromEnginesThatLock)
 {
 	if (under_tsan)

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 unsigned client_slots_in_use(void);
-/* The events of clients that the server still gets when it has dropped them all, although a copy of the
- * first one's descriptor is open. */
+/* The events of clients that the server still gets when it has dropped them all, although a copy of
+ * the first one's descriptor is open. */
 unsigned events_of_dropped(void);
 /* Accept a connection; does the server then leave the others waiting for a moment? */
 bool accept_mutes(void);

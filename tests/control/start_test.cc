@@ -124,8 +124,8 @@ TEST_F(StartTest, AClientThatWasDroppedHasNoEvents)
 	});
 }
 
-/* The server stops accepting for a moment where the system lacks descriptors or memory, and after no
- * other error. */
+/* The server stops accepting for a moment where the system lacks descriptors or memory, and after
+ * no other error. */
 TEST_F(StartTest, WithoutAConnectionTheServerListensOn)
 {
 	expect_in_child([] {

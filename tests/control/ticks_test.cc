@@ -14,8 +14,8 @@ std::uint64_t opened(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->sample.opened, __ATOMIC_RELAXED);
 }
 
-/* Wait for a tick, which opens the cache's gate for one allocation, and close the gate again. Returns
- * the time of the tick in microseconds. */
+/* Wait for a tick, which opens the cache's gate for one allocation, and close the gate again.
+ * Returns the time of the tick in microseconds. */
 std::uint64_t next_tick(struct slab_cache *cache)
 {
 	std::uint64_t tick;

@@ -109,8 +109,8 @@ unsigned long_loops(const std::function<void()> &section, unsigned &loops)
 }
 
 /*
- * What a fence did to a section that was held up. It shows nothing if one of the threads was preempted:
- * a preemption ends the section as well, or delays the fence beyond it.
+ * What a fence did to a section that was held up. It shows nothing if one of the threads was
+ * preempted: a preemption ends the section as well, or delays the fence beyond it.
  */
 enum class outcome { nothing, popped, ended };
 

@@ -370,7 +370,8 @@ TEST_F(CorruptionTest, AllocationHandsOutNoDamagedObject)
 	print(rounds);
 }
 
-/* The layout of debug slabs, by computation: every size, alignment and combination of debug flags. */
+/* The layout of debug slabs, by computation: every size, alignment and combination of debug
+ * flags. */
 
 TEST(LayoutTest, EveryLayoutIsAlignedAndHasRoomForItsRedZones)
 {

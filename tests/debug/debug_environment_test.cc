@@ -10,7 +10,7 @@
 namespace
 {
 
-/* --- environment --------------------------------------------------------------------------------- */
+/* --- environment ------------------------------------------------------------------------------ */
 
 TEST_F(DebugTest, ZeroAtAllocReachesTheEndOfASize)
 {
@@ -228,7 +228,7 @@ TEST_F(DebugTest, ZeroAtFreeHoldsForOlderObjects)
 	slab_free(cache, kept);
 }
 
-/* --- fault injection, tracing ------------------------------------------------------------------------ */
+/* --- fault injection, tracing ----------------------------------------------------------------- */
 
 TEST_F(DebugTest, FaultInjectionFailsAllocationsOfItsCaches)
 {

@@ -282,7 +282,7 @@ TEST_F(DebugTest, AlignedMemoryIsAlignedWithDebugFlags)
 	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
-/* --- bulk, nodes, shrinking --------------------------------------------------------------------- */
+/* --- bulk, nodes, shrinking ------------------------------------------------------------------- */
 
 TEST_F(DebugTest, BulkDoesWhatSingleCallsDo)
 {

@@ -267,8 +267,8 @@ TEST_F(ConstructedTest, WhatIsFreedIsTheStateThatIsKept)
 }
 
 /*
- * Double frees that are found when objects of arrays return to their slabs: they take nothing from the
- * other objects, and they are reported with no lock held.
+ * Double frees that are found when objects of arrays return to their slabs: they take nothing from
+ * the other objects, and they are reported with no lock held.
  */
 
 void validate(struct slab_cache *cache)
@@ -308,7 +308,8 @@ class LateFreeTest : public DebugTest, public testing::WithParamInterface<way>
 {
 };
 
-/* Free one of them twice, with another free in between: the array's newest object is another one. */
+/* Free one of them twice, with another free in between: the array's newest object is another
+ * one. */
 void free_twice(struct slab_cache *cache, std::vector<void *> &objs)
 {
 	slab_free(cache, hidden(objs[0]));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug flags that change in caches of each kind (with constructor, of a size class), under objects of other threads and in a child; and what is
- * refused.
+ * Debug flags that change in caches of each kind (with constructor, of a size class), under objects
+ * of other threads and in a child; and what is refused.
  */
 #include "../support/switching.h"
 
 namespace
 {
 
-/* --- kinds of caches --------------------------------------------------------------------------- */
+/* --- kinds of caches -------------------------------------------------------------------------- */
 
 struct constructions {
 	long live = 0;
@@ -148,7 +148,7 @@ TEST_F(SwitchTest, AChildGoesOnAfterASwitch)
 	free_all(cache);
 }
 
-/* --- arguments ---------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 TEST_F(SwitchTest, OtherFlagsAreRefused)
 {

@@ -421,8 +421,8 @@ TEST_F(GuardTest, MemoryThatIsLockedIsNotTakenForMemoryThatWasReturned)
 
 /* The interval at which a cache's objects are sampled, set while other threads use the cache. */
 
-/* slab_cache_sample() counts the sampled caches under flush_lock. Without it, two threads could make the
- * count wrong. */
+/* slab_cache_sample() counts the sampled caches under flush_lock. Without it, two threads could
+ * make the count wrong. */
 TEST_F(GuardTest, AnIntervalIsSetUnderTheLockOfTheCache)
 {
 	test_cache cache(object_size);

@@ -220,7 +220,7 @@ TEST_F(GuardTest, ALeakedObjectKeepsItsCache)
 	free(obj);
 }
 
-/* --- which are taken ---------------------------------------------------------------------------- */
+/* --- which are taken -------------------------------------------------------------------------- */
 
 TEST_F(GuardTest, EveryNthIsTaken)
 {
@@ -355,7 +355,7 @@ TEST_F(GuardTest, ATickLeavesRareAllocationsAlone)
 	EXPECT_EQ(taken, 0U);
 }
 
-/* --- threads and forks --------------------------------------------------------------------------- */
+/* --- threads and forks ------------------------------------------------------------------------ */
 
 TEST_F(GuardTest, ThreadsFreeEachOthersObjects)
 {

@@ -182,7 +182,8 @@ TEST_F(ProfileTest, EstimatesOverManySeedsAreUnbiased)
 				      (1 - chance_of(size, period)) / seeds));
 }
 
-/* Also by a thread whose threshold is of another period, so large that this test never reaches it. */
+/* Also by a thread whose threshold is of another period, so large that this test never reaches
+ * it. */
 TEST_F(ProfileTest, ObjectsThatAreFreedAndAllocatedAgainAreSampledLikeOthers)
 {
 	constexpr std::size_t n = 100000;
@@ -277,7 +278,8 @@ TEST_F(ProfileTest, WhenAllSitesAreTakenFurtherOnesAreMissed)
 	__atomic_store_n(&heap_profile.count, count, __ATOMIC_RELAXED);
 }
 
-/* What the sites of the heap profile know of samples that are freed: the peak, and how long they lived. */
+/* What the sites of the heap profile know of samples that are freed: the peak, and how long they
+ * lived. */
 
 constexpr std::size_t first_size = 552, second_size = 584; /* that no other cache has */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of the heap profile: objects like all others, whichever way they were allocated, and their
- * frees. How often allocations are sampled, and switching: profile_switch_test.cc.
+ * Samples of the heap profile: objects like all others, whichever way they were allocated, and
+ * their frees. How often allocations are sampled, and switching: profile_switch_test.cc.
  */
 #include "../support/debugging.h"
 #include "../support/profiled.h"

@@ -41,7 +41,8 @@ public:
 	}
 
 private:
-	/* Small sizes, those around the borders of classes, large ones, and sizes that cannot be. */
+	/* Small sizes, those around the borders of classes, large ones, and sizes that cannot
+	 * be. */
 	std::size_t some_size()
 	{
 		const unsigned kind = in_.below(16);

@@ -37,7 +37,8 @@ static void stay_on_this_cpu(void)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-/* Free more objects than an array holds, until half of them go to a magazine; others are a reserve. */
+/* Free more objects than an array holds, until half of them go to a magazine; others are a
+ * reserve. */
 static void fill_magazine(void)
 {
 	const struct slab_cache_args args = {.reserve = 10};

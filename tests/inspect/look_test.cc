@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every request, answered over and over while other threads allocate and free blocks of all sizes and create
- * and destroy caches with reserves: those that read as another program answers them, the others as the control
- * socket does. How long each test works is SLAB_STRESS_SECONDS, 2 by default.
+ * Every request, answered over and over while other threads allocate and free blocks of all sizes
+ * and create and destroy caches with reserves: those that read as another program answers them, the
+ * others as the control socket does. How long each test works is SLAB_STRESS_SECONDS, 2 by default.
  */
 #include "../support/objects.h"
 #include "../support/stress.h"

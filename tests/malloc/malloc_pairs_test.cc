@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frees that name the wrong size, or are of another kind than the allocation. Each test runs with hardened
- * frees, and with the debug flags F and U. */
+/* Frees that name the wrong size, or are of another kind than the allocation. Each test runs with
+ * hardened frees, and with the debug flags F and U. */
 #include "preloaded.h"
 
 #include <slab/debug.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that clang calls with tokens, called by hand through libslab_token.a. With libslab_malloc.so
- * they have types, and without it they are the plain ones.
+ * The functions that clang calls with tokens, called by hand through libslab_token.a. With
+ * libslab_malloc.so they have types, and without it they are the plain ones.
  */
 #include "preloaded.h"
 
@@ -13,7 +13,8 @@ extern "C" {
 void *__alloc_token_63_malloc(size_t size);
 void *__alloc_token_255__Znwm(size_t size);
 
-/* An allocation function of the program. The call within has another type, such as that of a cast. */
+/* An allocation function of the program. The call within has another type, such as that of a
+ * cast. */
 static void *wrapped_alloc(size_t n, size_t size)
 {
 	return __alloc_token_malloc(n * size, 0x89);

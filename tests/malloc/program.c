@@ -139,7 +139,8 @@ static int decay(void)
 	return resident() < full / 4 ? 0 : 1;
 }
 
-/* Most memory is freed, and nothing happens: has it gone? When the same comes again soon, it stays. */
+/* Most memory is freed, and nothing happens: has it gone? When the same comes again soon, it
+ * stays. */
 static int silence(void)
 {
 	size_t full, once, twice;
@@ -250,7 +251,8 @@ static int limit(void)
 	return 0;
 }
 
-/* The mapping of the large block, with its head, would end 32 KiB behind the start of the others' segment. */
+/* The mapping of the large block, with its head, would end 32 KiB behind the start of the others'
+ * segment. */
 static int beside_large(void)
 {
 	for (unsigned i = 0; i < 20000; i++)

@@ -91,8 +91,8 @@ TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 	EXPECT_EQ(resident(objs), 0u);
 }
 
-/* They have emptied all arrays. A free takes the slow path, also if the array has a limit: a free set it, and an
- * allocation emptied the array. */
+/* They have emptied all arrays. A free takes the slow path, also if the array has a limit: a free
+ * set it, and an allocation emptied the array. */
 TEST(DecayTest, AFreeAfterThePassesEndedWakesThem)
 {
 	for (bool has_limit : {false, true}) {
@@ -251,8 +251,8 @@ TEST(DecayTest, PagesThatServedAgainGoAgain)
 	free_all(cache, s.live);
 }
 
-/* The pages of objects that are freed into a purged slab are returned as well, later, whichever call
- * collects it. */
+/* The pages of objects that are freed into a purged slab are returned as well, later, whichever
+ * call collects it. */
 TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 {
 	for (bool validates : {false, true}) {

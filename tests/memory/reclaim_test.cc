@@ -363,7 +363,7 @@ TEST(ReclaimTest, AChildOfACallbackCanDestroyCachesThatReclaimed)
 	asker.join();
 }
 
-/* --- all at once ------------------------------------------------------------------------------------ */
+/* --- all at once ------------------------------------------------------------------------------ */
 
 TEST(ReclaimTest, ThreadsThatCreateReclaimAndDestroyDoNotMeet)
 {

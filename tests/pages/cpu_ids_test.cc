@@ -140,7 +140,8 @@ TEST(CpuIds, ACpuBeyondWhatSysSaysHasItsSlotAndIsWalked)
 	}));
 }
 
-/* What a thread left on such a CPU comes back with the rest, also what waits for a grace period there. */
+/* What a thread left on such a CPU comes back with the rest, also what waits for a grace period
+ * there. */
 TEST(CpuIds, ObjectsFreedOnACpuBeyondWhatSysSaysAreNotLost)
 {
 	if (allowed_cpus().size() < 2)

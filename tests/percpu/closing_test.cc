@@ -212,7 +212,7 @@ TEST_F(ClosingTest, AHandlerFindsAClosedCacheEmpty)
 	expect_counted();
 }
 
-/* --- other caches ------------------------------------------------------------------------------ */
+/* --- other caches ----------------------------------------------------------------------------- */
 
 std::function<void()> on_emptied;
 
@@ -264,7 +264,7 @@ TEST_F(ClosingTest, AChildFindsTheCacheOpen)
 	close_end(cache_);
 }
 
-/* --- without a fence --------------------------------------------------------------------------- */
+/* --- without a fence -------------------------------------------------------------------------- */
 
 class UnfencedTest : public PerCpuTest
 {

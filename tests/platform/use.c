@@ -2,8 +2,8 @@
 /*
  * A program of a user, on a C library or a kernel that libslab is not developed on: objects of
  * several caches there and back, by several threads; frees on other threads; revocation by
- * shrinking. With the argument "overflow" it damages an object, whose free is reported; with "stay" it
- * waits with ten objects for the end of its input. Prints the engine.
+ * shrinking. With the argument "overflow" it damages an object, whose free is reported; with "stay"
+ * it waits with ten objects for the end of its input. Prints the engine.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -128,7 +128,7 @@ TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
 	}).join();
 }
 
-/* --- fork --------------------------------------------------------------------------------------- */
+/* --- fork ------------------------------------------------------------------------------------- */
 
 /* What fork() does in the parent. Meanwhile no thread takes objects out of an array. */
 TEST_P(RcuThreadTest, FreesDoNotWaitForAFork)

@@ -7,7 +7,7 @@
 namespace
 {
 
-/* --- what the system refuses -------------------------------------------------------------------- */
+/* --- what the system refuses ------------------------------------------------------------------ */
 
 class RefusalScheduleTest : public testing::Test
 {
@@ -84,7 +84,7 @@ TEST_F(RefusalScheduleTest, AReserveServesEachObjectOnce)
 	});
 }
 
-/* --- two caches ------------------------------------------------------------------------------------ */
+/* --- two caches ------------------------------------------------------------------------------- */
 
 TEST(CacheScheduleTest, CachesAreClosedAtTheSameTime)
 {
@@ -143,7 +143,7 @@ TEST(CacheScheduleTest, NobodyHasADestroyedCache)
 	});
 }
 
-/* --- debug flags ---------------------------------------------------------------------------------- */
+/* --- debug flags ------------------------------------------------------------------------------ */
 
 TEST(CacheScheduleTest, DebugFlagsAreSwitchedBesideUse)
 {
@@ -182,7 +182,7 @@ TEST(CacheScheduleTest, LegacySlabsServeNoAllocation)
 	});
 }
 
-/* --- slabs off the lists ----------------------------------------------------------------------------- */
+/* --- slabs off the lists ---------------------------------------------------------------------- */
 
 TEST(CacheScheduleTest, ObjectsMoveBesideUse)
 {

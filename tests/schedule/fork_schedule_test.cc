@@ -219,7 +219,7 @@ TEST_F(ForkScheduleTest, AChildEndsTheGracePeriodsOfItsParent)
 	});
 }
 
-/* --- a fork at each mark of one call ------------------------------------------------------------- */
+/* --- a fork at each mark of one call ---------------------------------------------------------- */
 
 TEST_F(ForkScheduleTest, AChildOpensArraysThatItsParentHadClosed)
 {

@@ -90,7 +90,8 @@ TEST(PlanScheduleTest, TwoThreadsFillMagazines)
 		});
 }
 
-/* A thread has the lock and objects that no array has; it counts the magazine before it drops the lock. */
+/* A thread has the lock and objects that no array has; it counts the magazine before it drops the
+ * lock. */
 TEST(PlanScheduleTest, AMagazineThatIsJustFilledIsTaken)
 {
 	for_plans(1, 200, [] {

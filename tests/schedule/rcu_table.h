@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flavour of RCU for the scheduler: a grace period waits for the sections that began before it, and
- * a thread of the test calls what call_rcu() queued.
+ * A flavour of RCU for the scheduler: a grace period waits for the sections that began before it,
+ * and a thread of the test calls what call_rcu() queued.
  */
 #pragma once
 

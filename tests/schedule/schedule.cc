@@ -257,7 +257,7 @@ std::uint64_t scheduler::run(const std::vector<std::function<void()>> &bodies)
 	return trace_;
 }
 
-/* --- seeds and plans ---------------------------------------------------------------------------- */
+/* --- seeds and plans -------------------------------------------------------------------------- */
 
 namespace
 {
@@ -335,7 +335,8 @@ bool runs_well(const std::string &which, const std::function<void()> &test)
 	return false;
 }
 
-/* n of the preemptions that the last run could have had from a mark on; the next n with each `turn`. */
+/* n of the preemptions that the last run could have had from a mark on; the next n with each
+ * `turn`. */
 schedule_plan further(unsigned mark, unsigned n, unsigned turn)
 {
 	schedule_plan all;
@@ -418,7 +419,7 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 		search();
 }
 
-/* --- marks ---------------------------------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 void schedule_point()
 {
@@ -480,7 +481,7 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
 	return trace;
 }
 
-/* --- guards --------------------------------------------------------------------------------------- */
+/* --- guards ----------------------------------------------------------------------------------- */
 
 extern "C" bool cpu_guard_is_off(const char *name)
 {

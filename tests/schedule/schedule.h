@@ -28,7 +28,8 @@ void schedule_entry();
 void schedule_until(const std::function<bool()> &is_true);
 void schedule_yield();
 
-/* With the engine rseq, the thread may be stopped between any two instructions of the next section. */
+/* With the engine rseq, the thread may be stopped between any two instructions of the next
+ * section. */
 void schedule_steps();
 
 /* Does another thread hold a mutex? */
@@ -51,13 +52,14 @@ std::uint64_t run_scheduled(std::uint64_t seed, const std::vector<std::function<
 void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
 
 /*
- * Call test() with each plan of at most `preemptions` for what run_scheduled() runs in it, until one
- * fails. Without a preemption a thread runs until it waits or ends. `most` plans with one preemption
- * are tried, and as many with two; others with --gtest_repeat.
+ * Call test() with each plan of at most `preemptions` for what run_scheduled() runs in it, until
+ * one fails. Without a preemption a thread runs until it waits or ends. `most` plans with one
+ * preemption are tried, and as many with two; others with --gtest_repeat.
  */
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test);
 
-/* What the system refuses from now on: the n-th allocation of pages and the next ones; or fences. */
+/* What the system refuses from now on: the n-th allocation of pages and the next ones; or
+ * fences. */
 struct schedule_faults {
 	unsigned pages_from = 0, pages_to = 0; /* counted from 1 */
 	bool fence = false, visits = false; /* membarrier(2); a thread's change of its CPU */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Restartable sequences under the scheduler. The library finds a struct rseq of this file, with the
- * CPU that the scheduler says, in place of the kernel's. So the kernel aborts nothing. A thread goes
- * through a sequence instruction by instruction, and wherever it is stopped the handler of SIGTRAP
- * does what the kernel would: if another thread ran on that CPU meanwhile, or fenced, the thread
- * goes on at the sequence's abort handler.
+ * CPU that the scheduler says, in place of the kernel's. So the kernel aborts nothing. A thread
+ * goes through a sequence instruction by instruction, and wherever it is stopped the handler of
+ * SIGTRAP does what the kernel would: if another thread ran on that CPU meanwhile, or fenced, the
+ * thread goes on at the sequence's abort handler.
  */
 #include "scheduler.h"
 

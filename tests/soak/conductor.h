@@ -26,7 +26,7 @@ extern std::atomic<bool> conductors_leave;
 
 void *conduct(void *arg);
 
-/* --- disturbances ---------------------------------------------------------------------------------- */
+/* --- disturbances ----------------------------------------------------------------------------- */
 
 struct disturbance {
 	const char *name;
@@ -51,7 +51,7 @@ unsigned points_passed(unsigned *ret_all);
 /* Print how often each disturbance was made, and the points that no thread was held up at. */
 void print_disturbances();
 
-/* --- the roster: which workers have a thread --------------------------------------------------------- */
+/* --- the roster: which workers have a thread -------------------------------------------------- */
 
 /* Let `count` workers begin. */
 void fill_roster(unsigned count);

@@ -49,7 +49,7 @@ struct slab_cache *some_cache(chance &random)
 	return random.below(2) ? movable_cache() : some_size_cache(random);
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 void shrink(struct conductor *c)
 {
@@ -96,7 +96,7 @@ void array_length(struct conductor *c)
 	set_array_length(some_cache(c->random), lengths[c->random.below(4)]);
 }
 
-/* --- looking -------------------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 void validate(struct conductor *c)
 {
@@ -130,7 +130,7 @@ void answer(struct conductor *c)
 	slab_json_free(&reply);
 }
 
-/* --- switches --------------------------------------------------------------------------------------- */
+/* --- switches --------------------------------------------------------------------------------- */
 
 void switch_debug_flags(struct conductor *c)
 {
@@ -154,7 +154,7 @@ void switch_profile(struct conductor *c)
 	slab_set_profile(c->random.below(4) ? 0 : 16384u << c->random.below(10));
 }
 
-/* --- threads ------------------------------------------------------------------------------------------ */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 void signal(struct conductor *c)
 {
@@ -199,7 +199,7 @@ void crowd(struct conductor *c)
 	active_most = numbers[c->random.below(8)];
 }
 
-/* --- processes ------------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 void fork_one(struct conductor *c)
 {
@@ -217,7 +217,7 @@ void close_descriptors(struct conductor *)
 	syscall(SYS_close_range, 3u, ~0u, 0u);
 }
 
-/* --- shortages --------------------------------------------------------------------------------------------- */
+/* --- shortages -------------------------------------------------------------------------------- */
 
 void fail_allocations(struct conductor *c)
 {
@@ -240,7 +240,7 @@ void fail_system_calls(struct conductor *c)
 	fail_calls(0);
 }
 
-/* --- caches ---------------------------------------------------------------------------------------------------- */
+/* --- caches ----------------------------------------------------------------------------------- */
 
 /* A destructor that uses other caches. Any thread may run it. */
 void destruct(void *obj, void *)
@@ -298,7 +298,7 @@ void create_and_destroy(struct conductor *c)
 		error("not destroyed", name, cache, 0);
 }
 
-/* --- delays ------------------------------------------------------------------------------------------------------ */
+/* --- delays ----------------------------------------------------------------------------------- */
 
 std::atomic<bool> passed[CPU_INJECT_POINTS];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that looks.py looks at. It holds 1,000 objects of the cache "held" while eight threads allocate and
- * free blocks of 1 byte to 64 MiB, create and destroy caches with reserves, and fork, until its input ends.
+ * The process that looks.py looks at. It holds 1,000 objects of the cache "held" while eight
+ * threads allocate and free blocks of 1 byte to 64 MiB, create and destroy caches with reserves,
+ * and fork, until its input ends.
  */
 #include <pthread.h>
 #include <slab/malloc.h>

@@ -102,7 +102,7 @@ void insert(place &at, std::uint64_t key, std::uint64_t *stamps)
 	}
 }
 
-/* --- reclaimable objects ------------------------------------------------------------------------ */
+/* --- reclaimable objects ---------------------------------------------------------------------- */
 
 /* Any thread may free a reclaimable object, so its stamp follows from its address. */
 held reclaimable_object(void *obj)
@@ -131,7 +131,7 @@ std::size_t reclaim(struct slab_cache *, void *)
 	return freed;
 }
 
-/* --- objects of readers ---------------------------------------------------------------------------- */
+/* --- objects of readers ----------------------------------------------------------------------- */
 
 unsigned index_of(const char *name)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The difference between the tools and those that tests of views run: a process that has no libslab but
- * listens on a socket answers there what is read of others, so that a test can script its numbers.
+ * The difference between the tools and those that tests of views run: a process that has no libslab
+ * but listens on a socket answers there what is read of others, so that a test can script its
+ * numbers.
  */
 #include "memory.h"
 #include "query.h"

@@ -305,8 +305,8 @@ static void clear_wide_registers(void)
 								 : "memory");
 }
 
-/* Vector registers, and r8 to r11: compilers leave addresses there. Those of arguments get other values
- * soon. */
+/* Vector registers, and r8 to r11: compilers leave addresses there. Those of arguments get other
+ * values soon. */
 static void clear_registers(void)
 {
 	clear_wide_registers();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One process looked at in each way: in its memory, over its socket, in a copy. All say the same. */
+/* One process looked at in each way: in its memory, over its socket, in a copy. All say the
+ * same. */
 #include "../support/server.h"
 
 extern "C" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of ordinary C, which types_test.py compiles with tokens. It waits for a line before it ends;
- * with an argument it writes behind a session first.
+ * A program of ordinary C, which types_test.py compiles with tokens. It waits for a line before it
+ * ends; with an argument it writes behind a session first.
  */
 #include <stdio.h>
 #include <stdlib.h>

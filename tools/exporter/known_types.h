@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of types. The child that queries a process finds them in the process's files, which takes long.
- * So it sends what it found, and the children of later scrapes know it.
+ * Names of types. The child that queries a process finds them in the process's files, which takes
+ * long. So it sends what it found, and the children of later scrapes know it.
  */
 #pragma once
 

@@ -116,7 +116,8 @@ static bool is_stranger(struct scrape *scrape, const struct found *process)
 
 /* --- steps ------------------------------------------------------------------- */
 
-/* The caches behind a struct metrics, and the names of types behind them; false: the array is incomplete, or there is no memory. */
+/* The caches behind a struct metrics, and the names of types behind them; false: the array is
+ * incomplete, or there is no memory. */
 static bool take_array(struct metrics *metrics, const char *data, size_t length)
 {
 	size_t caches = metrics->count * sizeof(metrics->cache[0]);

@@ -79,8 +79,8 @@ static void name_process(const struct process *process, char message[SENTENCE])
 		 why);
 }
 
-/* Add the answer of another copy of libslab, in this file, to that of the first: its caches are called
- * NAME@FILE. */
+/* Add the answer of another copy of libslab, in this file, to that of the first: its caches are
+ * called NAME@FILE. */
 static void add_copy(struct json_object *answer, struct json_object *other, const char *file)
 {
 	static const char *const sums[] = {"slab_bytes", "cached_bytes", "large_bytes",

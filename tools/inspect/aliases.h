@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches of types that have no name in the process: token-D5D5177A51D2519E. The tool shows them with the
- * names of their types, and the process hears its own names.
+ * Caches of types that have no name in the process: token-D5D5177A51D2519E. The tool shows them
+ * with the names of their types, and the process hears its own names.
  */
 #pragma once
 

@@ -55,16 +55,17 @@ struct process_list {
 /*
  * attach_choose: the chosen process, or the only one that has slab caches. Returns -1
  * with *process filled, which the caller closes; or the exit status, after fail() reported
- * why there is none, or that a process that is to be changed is stopped. If the caller chose none and no process has a socket, the
- * function searches the memory of processes, and returns the only one that it finds.
+ * why there is none, or that a process that is to be changed is stopped. If the caller chose none
+ * and no process has a socket, the function searches the memory of processes, and returns the only
+ * one that it finds.
  */
 int attach_choose(const struct choice *choice, struct process *process);
 void attach_close(struct process *process);
 
 /*
- * attach_find: the processes that have a socket, ordered by pid, also in containers. If the choice has a name or
- * requests memory, the list includes those that use libslab without a socket. Freeing the
- * list closes them.
+ * attach_find: the processes that have a socket, ordered by pid, also in containers. If the choice
+ * has a name or requests memory, the list includes those that use libslab without a socket. Freeing
+ * the list closes them.
  */
 void attach_find(struct process_list *list, const struct choice *choice);
 void attach_free(struct process_list *list);
@@ -74,20 +75,20 @@ void attach_free(struct process_list *list);
 int attach_list(const struct choice *choice);
 
 /*
- * attach_query: "REQUEST NAME" (name may be NULL) without control characters. Returns the answer if it is
- * ok; NULL after an error message by fail(). The caller puts the answer with json_object_put(). Requests
- * that only read ("stats", "slabs", "traces", "objects", "regions", "waste", "profile") are answered
- * from memory, others by the process.
+ * attach_query: "REQUEST NAME" (name may be NULL) without control characters. Returns the answer if
+ * it is ok; NULL after an error message by fail(). The caller puts the answer with
+ * json_object_put(). Requests that only read ("stats", "slabs", "traces", "objects", "regions",
+ * "waste", "profile") are answered from memory, others by the process.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
 
-/* attach_name_types: show caches of types without a name with what this function writes to `text` and
- * returns; NULL: no name is known (aliases.h). */
+/* attach_name_types: show caches of types without a name with what this function writes to `text`
+ * and returns; NULL: no name is known (aliases.h). */
 typedef const char *type_namer(struct process *process, uint64_t token, char text[64]);
 void attach_name_types(type_namer *function);
 
-/* attach_stand_still: let all further queries see the process as it is at one moment: stop it, copy its
- * memory, and let it go on (memory.h). A core file is such a moment already. false after an error
- * message by fail(). */
+/* attach_stand_still: let all further queries see the process as it is at one moment: stop it, copy
+ * its memory, and let it go on (memory.h). A core file is such a moment already. false after an
+ * error message by fail(). */
 struct snapshot;
 bool attach_stand_still(struct process *process, struct snapshot *snapshot);

@@ -48,8 +48,8 @@ struct core_registers {
 	size_t count;
 };
 
-/* core_file_each_registers: call fn for each note with registers, while it returns 0. Returns what fn
- * returned, or -ENOMEM. */
+/* core_file_each_registers: call fn for each note with registers, while it returns 0. Returns what
+ * fn returned, or -ENOMEM. */
 int core_file_each_registers(const struct core_file *core,
 			     int (*fn)(const struct core_registers *registers, void *arg),
 			     void *arg);

@@ -14,8 +14,8 @@ enum exit_status {
 /* fail: write the program's name and one error message to stderr, made printable. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* fail_option: what getopt_long() would say in its own words. `word` is that with the option, except
- * when further letters follow one that is not known. */
+/* fail_option: what getopt_long() would say in its own words. `word` is that with the option,
+ * except when further letters follow one that is not known. */
 void fail_option(int option, const char *word, const char *short_options);
 
 /* fail_name: set the program's name; call it before the first fail(). */

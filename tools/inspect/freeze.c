@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PTRACE_SEIZE and PTRACE_INTERRUPT stop a thread without a signal. Threads may be created meanwhile, so
- * the list of threads is read until it has no new one. A thread that was about to get a signal stops
- * with it; it gets the signal when it goes on.
+ * PTRACE_SEIZE and PTRACE_INTERRUPT stop a thread without a signal. Threads may be created
+ * meanwhile, so the list of threads is read until it has no new one. A thread that was about to get
+ * a signal stops with it; it gets the signal when it goes on.
  */
 #include "freeze.h"
 #include "array.h"
@@ -199,7 +199,8 @@ uint64_t thaw(struct frozen *frozen)
 	for (size_t i = 0; i < frozen->threads; i++) {
 		struct frozen_thread *thread = &frozen->thread[i];
 
-		/* One that has not stopped cannot be detached; the kernel does it when the tool ends. */
+		/* One that has not stopped cannot be detached; the kernel does it when the tool
+		 * ends. */
 		ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
 		thread->signal = 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stopping all threads of a process for a moment, with ptrace(2), and their registers. The process gets
- * no signal. If the tool dies meanwhile, the kernel lets the process go on.
+ * Stopping all threads of a process for a moment, with ptrace(2), and their registers. The process
+ * gets no signal. If the tool dies meanwhile, the kernel lets the process go on.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ struct frozen {
 	uint64_t since_us; /* of the monotonic clock: before the first thread was stopped */
 };
 
-/* freeze: stop all threads, and read their registers. Returns 0 or -errno; -ETIMEDOUT: some thread did
- * not stop before the deadline. thaw() must be called in any case. */
+/* freeze: stop all threads, and read their registers. Returns 0 or -errno; -ETIMEDOUT: some thread
+ * did not stop before the deadline. thaw() must be called in any case. */
 int freeze(struct frozen *frozen, pid_t pid, uint64_t deadline_us);
 
 /* thaw: let the process go on; returns for how long it stood still, in microseconds. Registers stay

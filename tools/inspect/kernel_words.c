@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux shows the data of epoll_ctl(2) in fdinfo, the values of timers in /proc/PID/timers, and those of
- * signals that wait by PTRACE_PEEKSIGINFO. It shows nothing of the requests that io_uring works on.
+ * Linux shows the data of epoll_ctl(2) in fdinfo, the values of timers in /proc/PID/timers, and
+ * those of signals that wait by PTRACE_PEEKSIGINFO. It shows nothing of the requests that io_uring
+ * works on.
  */
 #include "kernel_words.h"
 #include "array.h"
@@ -36,7 +37,8 @@ static int add_line(char *line, void *arg)
 	return sscanf(line, lines->format, &word) == 1 ? add(lines->words, word) : 0;
 }
 
-/* Add the number in each line of a file of /proc/PID that has the format. `flag`: the file is missing. */
+/* Add the number in each line of a file of /proc/PID that has the format. `flag`: the file is
+ * missing. */
 static int add_lines(struct kernel_words *words, pid_t pid, const char *name, const char *format,
 		     unsigned flag)
 {

@@ -13,8 +13,8 @@ struct memory;
 /*
  * memory_open_process, memory_open_core: return NULL after an error message by fail(): there is no
  * such process, no permission, or no libslab in it, the process has ended, or the file is not a
- * complete core file. `socket`: the process's control socket, which reads what this user may not; "": it
- * has none. `exe`: the program; NULL: the one that the core file names.
+ * complete core file. `socket`: the process's control socket, which reads what this user may not;
+ * "": it has none. `exe`: the program; NULL: the one that the core file names.
  */
 struct memory *memory_open_process(pid_t pid, const char *socket);
 struct memory *memory_open_core(const char *path, const char *exe);
@@ -25,8 +25,8 @@ pid_t memory_pid(const struct memory *memory);
 const char *memory_command(const struct memory *memory);
 
 /* memory_copies: how many copies of libslab have caches there; more than one if a plug-in contains
- * libslab.a. memory_copy_path: the file that contains one, from number 1 on. memory_use_copy: read this
- * one, instead of the first; false: there is none. */
+ * libslab.a. memory_copy_path: the file that contains one, from number 1 on. memory_use_copy: read
+ * this one, instead of the first; false: there is none. */
 unsigned memory_copies(const struct memory *memory);
 const char *memory_copy_path(const struct memory *memory, unsigned number);
 bool memory_use_copy(struct memory *memory, unsigned number);
@@ -45,7 +45,8 @@ const char *memory_trouble(const struct memory *memory);
  * file's load address, as slab-symbolize takes them. NULL: no file is mapped there. */
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset);
 
-/* memory_file: the path of a mapping, by its number in order of addresses; NULL: there are no more. */
+/* memory_file: the path of a mapping, by its number in order of addresses; NULL: there are no
+ * more. */
 const char *memory_file(const struct memory *memory, size_t number);
 
 /* A file that is mapped: addresses start … end are its bytes from `offset` on. */
@@ -85,13 +86,13 @@ struct memory_thread {
 typedef int memory_thread_fn(const struct memory_thread *thread, void *arg);
 
 /* memory_each_range: call fn for each range that may hold pointers of the program, in order of
- * addresses, while it returns 0. memory_each_thread: for each thread. Both return what fn returned, or
- * -errno; -EBUSY: the process runs. */
+ * addresses, while it returns 0. memory_each_thread: for each thread. Both return what fn returned,
+ * or -errno; -EBUSY: the process runs. */
 int memory_each_range(struct memory *memory, memory_range_fn *fn, void *arg);
 int memory_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg);
 
-/* memory_hidden: pointers of the program that neither ranges nor threads have, since only the kernel
- * knows them. */
+/* memory_hidden: pointers of the program that neither ranges nor threads have, since only the
+ * kernel knows them. */
 #define MEMORY_HIDDEN_EPOLL 1u
 #define MEMORY_HIDDEN_IO_URING 2u
 #define MEMORY_HIDDEN_SIGNALS 4u
@@ -111,7 +112,7 @@ struct snapshot {
  * message by fail(). */
 struct memory *memory_open_snapshot(pid_t pid, struct snapshot *snapshot);
 
-/* memory_look: as memory_open_process(), without a message. memory_uses_libslab: has a live process created
- * caches with a libslab of a known layout? Cheap enough to call for all processes. */
+/* memory_look: as memory_open_process(), without a message. memory_uses_libslab: has a live process
+ * created caches with a libslab of a known layout? Cheap enough to call for all processes. */
 struct memory *memory_look(pid_t pid);
 bool memory_uses_libslab(pid_t pid);

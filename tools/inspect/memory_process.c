@@ -84,9 +84,9 @@ static bool is_deleted(const char *name)
 	return length >= sizeof(end) && strcmp(name + length - (sizeof(end) - 1), end) == 0;
 }
 
-/* The file whose first mapping has this name. One that was deleted or replaced has no path any more,
- * but the kernel still opens it. Root has the kernel open all files of a container, where a path may be a link
- * that leads out. */
+/* The file whose first mapping has this name. One that was deleted or replaced has no path any
+ * more, but the kernel still opens it. Root has the kernel open all files of a container, where a
+ * path may be a link that leads out. */
 static void find_path(struct files *files, const struct mapping *mapping, const char *name)
 {
 	snprintf(files->name, PATH_MAX, "%s", name);

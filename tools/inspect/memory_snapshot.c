@@ -2,12 +2,12 @@
 /*
  * A copy of a live process's memory, of one moment: all threads stand still while it is made.
  *
- * The copy has what the process can write to: anonymous memory, data segments, and shared memory that
- * no file has. Of anonymous memory it has the pages that exist (/proc/PID/pagemap). Everything else,
- * such as code, does not change and is read from the process later.
+ * The copy has what the process can write to: anonymous memory, data segments, and shared memory
+ * that no file has. Of anonymous memory it has the pages that exist (/proc/PID/pagemap). Everything
+ * else, such as code, does not change and is read from the process later.
  *
- * While the process stands still nothing else is done: the room for the copy is made before, and its
- * ranges are searched afterwards.
+ * While the process stands still nothing else is done: the room for the copy is made before, and
+ * its ranges are searched afterwards.
  */
 #include "array.h"
 #include "fail.h"
@@ -207,8 +207,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Read bytes from an address on, `end` at most, which are in no extent: a page that does not exist is
- * zero, and other memory does not change. *ret_next: where the next bytes are. */
+/* Read bytes from an address on, `end` at most, which are in no extent: a page that does not exist
+ * is zero, and other memory does not change. *ret_next: where the next bytes are. */
 static int read_rest(struct copy *copy, uint64_t address, uint64_t end, void *to,
 		     uint64_t *ret_next)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a live process that this user may not read (ptrace_scope 1): the control socket's request
- * "read" serves libslab's structures (docs/control.md). What else is needed are headers of mapped files,
- * which are in the files.
+ * The memory of a live process that this user may not read (ptrace_scope 1): the control socket's
+ * request "read" serves libslab's structures (docs/control.md). What else is needed are headers of
+ * mapped files, which are in the files.
  */
 #include "freeze.h"
 #include "memory_source.h"

@@ -25,8 +25,8 @@ struct memory_source {
 	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
 			   size_t count, void *to);
 	void (*close)(struct memory *memory); /* frees the memory */
-	/* What may hold pointers of the program: see memory_each_range() and memory_each_thread(). NULL:
-	 * the process runs, and cannot be searched. */
+	/* What may hold pointers of the program: see memory_each_range() and memory_each_thread().
+	 * NULL: the process runs, and cannot be searched. */
 	int (*each_range)(struct memory *memory, memory_range_fn *fn, void *arg);
 	int (*each_thread)(struct memory *memory, memory_thread_fn *fn, void *arg);
 	bool live; /* the process is alive: its time goes on, and it may end */

@@ -37,8 +37,8 @@ static int open_resolved(int dir, const char *path, uint64_t resolve)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* Open a socket by its path in the root of another process, "/proc/PID/root" and `below`, which may be a
- * container: no link in there leads out. */
+/* Open a socket by its path in the root of another process, "/proc/PID/root" and `below`, which may
+ * be a container: no link in there leads out. */
 static int open_in_root(const char *path, const char *below)
 {
 	char root[32];
@@ -145,8 +145,9 @@ int peer_open(const char *path, pid_t pid, int seconds)
 /* --- where a process listens -------------------------------------------------------------- */
 
 /*
- * /proc/PID/net/unix has the names of sockets, and /proc/PID/fd says which of them the process holds. So
- * neither its files nor its settings are looked at, which a container controls, and no place is guessed.
+ * /proc/PID/net/unix has the names of sockets, and /proc/PID/fd says which of them the process
+ * holds. So neither its files nor its settings are looked at, which a container controls, and no
+ * place is guessed.
  */
 
 #define FLAG_LISTENS 0x10000u /* __SO_ACCEPTCON */

@@ -26,6 +26,6 @@ pid_t peer_pid(int fd, pid_t named);
 /* peer_open: peer_connect() to this process; EPERM: another one listens. */
 int peer_open(const char *path, pid_t pid, int seconds);
 
-/* listening_path: where the process listens, "/proc/PID/root/run/slab/7.sock" for peer_connect(). false: it
- * does not listen on a socket with its number, or this user may not know. */
+/* listening_path: where the process listens, "/proc/PID/root/run/slab/7.sock" for peer_connect().
+ * false: it does not listen on a socket with its number, or this user may not know. */
 bool listening_path(pid_t pid, char path[PATH_MAX]);

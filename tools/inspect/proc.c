@@ -67,8 +67,8 @@ void proc_line(pid_t pid, const char *name, char *text, size_t size)
 	make_printable(text);
 }
 
-/* The line is "PID (COMM) STATE …". COMM may contain blanks and brackets. Returns what begins with the
- * state. */
+/* The line is "PID (COMM) STATE …". COMM may contain blanks and brackets. Returns what begins with
+ * the state. */
 static const char *read_stat(pid_t pid, char text[STAT_TEXT])
 {
 	const char *bracket;

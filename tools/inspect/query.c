@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries. Those that only read are answered from memory (query_memory.c). The others are a line to the
- * control socket and a line back (docs/control.md).
+ * Queries. Those that only read are answered from memory (query_memory.c). The others are a line to
+ * the control socket and a line back (docs/control.md).
  */
 #include "query.h"
 #include "aliases.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that only read, answered from memory by libslab_inspect; and the documents of all answers. */
+/* Requests that only read, answered from memory by libslab_inspect; and the documents of all
+ * answers. */
 #include "memory.h"
 #include "fail.h"
 #include "proc.h"
@@ -20,7 +21,8 @@ static void locate_frames(struct memory *memory, struct json_object *site)
 
 		if (!json_object_object_get_ex(frame, "address", &address))
 			continue;
-		/* The call precedes the return address, which may lie in the next function or file. */
+		/* The call precedes the return address, which may lie in the next function or
+		 * file. */
 		path = memory_locate(memory, json_object_get_uint64(address) - 1, &offset);
 		if (!path || !is_printable(path)) /* JSON is UTF-8 */
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers to the requests of the control protocol that only read (docs/schema): ping, stats, slabs
- * and traces; the others are in files of their own. The process is inspected through a reader, so it may be this one,
- * another one, or a core file.
+ * and traces; the others are in files of their own. The process is inspected through a reader, so
+ * it may be this one, another one, or a core file.
  */
 #include <errno.h>
 #include <limits.h>

@@ -11,14 +11,14 @@ struct slab_json;
 /* Write all statistics of a cache, as an element of an array. */
 void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache);
 
-/* Load all caches, and with a name drop the others. Returns 0 or -errno, -ENOENT with the refusal in
- * the document. */
+/* Load all caches, and with a name drop the others. Returns 0 or -errno, -ENOENT with the refusal
+ * in the document. */
 int inspect_load_meant(struct inspection *in, const char *name, struct slab_json *json);
 
 /* --- objects and memory (answer_objects.c) ----------------------------------------------- */
 
-/* Answer the requests "objects [NAME]", "object ADDRESS", "regions" and "validate [NAME]". The last is for a process
- * that stands still, or a core file. */
+/* Answer the requests "objects [NAME]", "object ADDRESS", "regions" and "validate [NAME]". The last
+ * is for a process that stands still, or a core file. */
 int inspect_put_objects(struct inspection *in, const char *name, struct slab_json *json);
 int inspect_put_object(struct inspection *in, const char *rest, struct slab_json *json);
 int inspect_put_regions(struct inspection *in, const char *rest, struct slab_json *json);

@@ -2,11 +2,11 @@
 /*
  * The answer to "waste": who keeps the memory of slabs that holds no object (docs/schema).
  *
- * The waste of a slab is charged to its allocated objects in equal shares, and so to the stacks that
- * the debug flag U recorded. Samples of the heap profile lie in slabs of their own: each stands for
- * a number of objects of its cache, but they do not say which slabs these keep. So the waste of all
- * slabs of a cache without stacks is charged to the objects in them in equal shares, as far as
- * samples stand for them.
+ * The waste of a slab is charged to its allocated objects in equal shares, and so to the stacks
+ * that the debug flag U recorded. Samples of the heap profile lie in slabs of their own: each
+ * stands for a number of objects of its cache, but they do not say which slabs these keep. So the
+ * waste of all slabs of a cache without stacks is charged to the objects in them in equal shares,
+ * as far as samples stand for them.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * States of objects. Maps are copied slab by slab. In a process that runs they change meanwhile; in a core
- * file, or a process that stands still, they are those of one moment.
+ * States of objects. Maps are copied slab by slab. In a process that runs they change meanwhile; in
+ * a core file, or a process that stands still, they are those of one moment.
  */
 #include "objects.h"
 #include "core/shard.h"
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* --- free objects that lie beside their slabs, in one sorted list ------------------------------ */
+/* --- free objects that lie beside their slabs, in one sorted list ----------------------------- */
 
 #define ROOM_FIRST ((size_t)4096)
 #define OBJECTS_AT_ONCE 64u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspection of a process: reading its root and its list of caches, and finding one. process.h has the principles;
- * each_slab.c reads slabs.
+ * Inspection of a process: reading its root and its list of caches, and finding one. process.h has
+ * the principles; each_slab.c reads slabs.
  */
 #include "process.h"
 #include "base/seqcount.h"
@@ -319,7 +319,8 @@ static bool has_rows(const struct slab_cache *copy)
 	return copy->own_arrays && copy->rcu_arrays && copy->shard;
 }
 
-/* A handle that was freed during its copy has no link any more: the list would seem to end there. */
+/* A handle that was freed during its copy has no link any more: the list would seem to end
+ * there. */
 static int check_again(const struct inspection *in, uint64_t address)
 {
 	uint64_t magic;

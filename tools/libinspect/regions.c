@@ -16,7 +16,8 @@ struct mapped_large {
 	void *arg;
 };
 
-/* A segment with one large allocation, whose descriptor every entry of the table leads to. It may be gone. */
+/* A segment with one large allocation, whose descriptor every entry of the table leads to. It may
+ * be gone. */
 static bool read_mapped(const struct inspection *in, uint64_t start, struct segment *segment,
 			struct slab *slab)
 {

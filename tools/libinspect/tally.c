@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of the loaded caches: adds up the slabs of a scan, and the objects that CPUs and magazines
- * hold.
+ * Statistics of the loaded caches: adds up the slabs of a scan, and the objects that CPUs and
+ * magazines hold.
  */
 #include <slab/slab.h>
 #include <slab/stats.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Validation of slabs: maps of free objects, and the bytes of debug slabs. verify_lists.c checks the lists that
- * slabs are on. */
+/* Validation of slabs: maps of free objects, and the bytes of debug slabs. verify_lists.c checks
+ * the lists that slabs are on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

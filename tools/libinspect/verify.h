@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Validation of a process that does not take part: a core file, or a process that stands still. It
- * checks what slab_cache_validate() checks, and what only a process that stands still shows: the lists
- * of nodes and shards.
+ * checks what slab_cache_validate() checks, and what only a process that stands still shows: the
+ * lists of nodes and shards.
  *
  * A thread may have stopped in the middle of a change. What it was changing is under a lock that it
  * holds; that is left out and counted.
@@ -12,17 +12,20 @@
 #include "debug/bug_info.h"
 #include "process.h"
 
-/* Called for the first problems of each cache. cache: its number; in->count: none, but a large allocation. */
+/* Called for the first problems of each cache. cache: its number; in->count: none, but a large
+ * allocation. */
 typedef void see_problem(const struct bug_info *bug, size_t cache, void *arg);
 
-/* inspect_verify: validate the loaded caches, and fill in their `verified`. Returns 0, -EFAULT or -ENOMEM. */
+/* inspect_verify: validate the loaded caches, and fill in their `verified`. Returns 0, -EFAULT or
+ * -ENOMEM. */
 int inspect_verify(struct inspection *in, see_problem *fn, void *arg);
 
 /* inspect_verify_large: check the red zones of large allocations. */
 int inspect_verify_large(struct inspection *in, see_problem *fn, void *arg,
 			 struct inspect_verified *ret_verified);
 
-/* inspect_describe_track: track_describe() for a track of the process. `in` is a struct inspection. */
+/* inspect_describe_track: track_describe() for a track of the process. `in` is a struct
+ * inspection. */
 void inspect_describe_track(void *in, const struct track *track, struct slab_track *to);
 
 struct verify_shard {
@@ -43,8 +46,8 @@ struct verify_lists {
 };
 
 /* verify_lists_begin: read what is locked. verify_lists_count: count a slab of a cache.
- * verify_lists_check: check the lists of a cache, after all slabs were counted. Returns 0, -EFAULT or
- * -ENOMEM. verify_lists_end: the caller calls it in any case. */
+ * verify_lists_check: check the lists of a cache, after all slabs were counted. Returns 0, -EFAULT
+ * or -ENOMEM. verify_lists_end: the caller calls it in any case. */
 int verify_lists_begin(struct verify_lists *lists, struct inspection *in);
 void verify_lists_count(struct verify_lists *lists, const struct inspect_cache *cache,
 			const struct inspect_slab *slab);

@@ -6,7 +6,8 @@
 #include "select.h"
 #include "views.h"
 
-/* The answer to a request on a cache; NULL: there is none, and *status says so unless the cache is gone. */
+/* The answer to a request on a cache; NULL: there is none, and *status says so unless the cache is
+ * gone. */
 static struct json_object *ask(struct process *process, const struct cache *cache,
 			       const char *request, int *status)
 {
@@ -86,7 +87,8 @@ static void print_legacy(uint64_t slabs)
 		putchar('\n');
 }
 
-/* A line for a cache that was changed. 1: it was, 0: it had these debug flags, -1: there is no answer. */
+/* A line for a cache that was changed. 1: it was, 0: it had these debug flags, -1: there is no
+ * answer. */
 static int debug_cache(struct process *process, const struct cache *cache, const char *debug_flags,
 		       int *status)
 {

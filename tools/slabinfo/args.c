@@ -443,8 +443,8 @@ static bool set_pattern(struct options *options, char **words)
 	return true;
 }
 
-/* --find-leaks takes a first operand that is a PID or the name of a file, if no option names a process.
- * Returns the operands that are left. */
+/* --find-leaks takes a first operand that is a PID or the name of a file, if no option names a
+ * process. Returns the operands that are left. */
 static char **take_target(struct options *options, char **words)
 {
 	struct choice *choice = &options->choice;

@@ -64,7 +64,7 @@ bool diff_is_one_process(const struct diff *diff)
 	       start_ms(after) - start_ms(before) + START_EXACT_MS < 2 * START_EXACT_MS;
 }
 
-/* --- text and JSON ------------------------------------------------------------------------------ */
+/* --- text and JSON ---------------------------------------------------------------------------- */
 
 /* The table */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --find-leaks: allocated objects that the process cannot reach any more, by cache and, where debug flag
- * U recorded it, by call site. reach.c searches.
+ * --find-leaks: allocated objects that the process cannot reach any more, by cache and, where debug
+ * flag U recorded it, by call site. reach.c searches.
  */
 #include "reach.h"
 #include "select.h"
@@ -107,7 +107,7 @@ static bool make_groups(const struct options *options, struct reach *reach, stru
 	return true;
 }
 
-/* --- call sites ----------------------------------------------------------------------------------- */
+/* --- call sites ------------------------------------------------------------------------------- */
 
 /* The site with this stack; false: none. The list of sites is ordered by id. */
 static bool find_site(const struct reach *reach, uint32_t stack, struct site *site)
@@ -132,7 +132,7 @@ static bool find_site(const struct reach *reach, uint32_t stack, struct site *si
 	return false;
 }
 
-/* --- text --------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_group(const struct options *options, const struct reach *reach,
 			struct symbolizer *symbolizer, const struct group *group)
@@ -228,7 +228,7 @@ static void print_leaks(const struct options *options, const struct reach *reach
 	print_notes(process, groups, shown);
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static struct json_object *addresses_json(const struct group *group)
 {
@@ -298,7 +298,7 @@ static void print_json(const struct reach *reach, const struct process *process,
 	json_object_put(document);
 }
 
-/* --- the view ------------------------------------------------------------------------------------ */
+/* --- the view --------------------------------------------------------------------------------- */
 
 static void show(const struct options *options, const struct reach *reach,
 		 const struct process *process, const struct snapshot *snapshot,
@@ -358,8 +358,9 @@ static void keep_known(struct reach *reach, const struct reach *earlier)
 }
 
 /*
- * A thread that moves objects between slabs and arrays has allocated them before it stores their addresses. What
- * is in such a state is not lost, and is elsewhere a moment later: a leak is what two looks find.
+ * A thread that moves objects between slabs and arrays has allocated them before it stores their
+ * addresses. What is in such a state is not lost, and is elsewhere a moment later: a leak is what
+ * two looks find.
  */
 static bool look_again(const struct options *options, struct process *process,
 		       struct snapshot *snapshot, struct reach *reach)
@@ -394,8 +395,8 @@ static int report(const struct options *options, const struct process *process,
 	return status;
 }
 
-/* Whether the pattern means a cache or the large allocations, before the process has to stand still;
- * -1: yes. */
+/* Whether the pattern means a cache or the large allocations, before the process has to stand
+ * still; -1: yes. */
 static int expect_match(const struct options *options, struct process *process)
 {
 	struct model model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --flame: the bytes in use as a flame graph. A box is a function; the boxes on it are the functions
- * that it calls, and its width is the memory that was allocated in it and in these, and is in use. The
- * last box is the type, if it is known.
+ * --flame: the bytes in use as a flame graph. A box is a function; the boxes on it are the
+ * functions that it calls, and its width is the memory that was allocated in it and in these, and
+ * is in use. The last box is the type, if it is known.
  */
 #include "heap.h"
 #include "svg.h"

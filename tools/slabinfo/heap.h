@@ -57,8 +57,9 @@ struct heap {
 	enum heap_part part;
 };
 
-/* heap_load: the profile of a process, or its waste as what is in use. Returns EXIT_DONE; or another exit status after an error
- * message: the process did not answer, or has no samples. The caller frees the heap in any case. */
+/* heap_load: the profile of a process, or its waste as what is in use. Returns EXIT_DONE; or
+ * another exit status after an error message: the process did not answer, or has no samples. The
+ * caller frees the heap in any case. */
 int heap_load(struct heap *heap, struct process *process, enum heap_part part);
 void heap_free(struct heap *heap);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The search. Words are taken as they are: a number that happens to be the address of an object reaches
- * it, so the search may miss leaks. What it reports is not in any word at an address divisible by 8.
+ * The search. Words are taken as they are: a number that happens to be the address of an object
+ * reaches it, so the search may miss leaks. What it reports is not in any word at an address
+ * divisible by 8.
  *
- * Objects that are no leaks by their state are roots, too: those that wait for a grace period, those of
- * a reserve, and free objects that stay constructed, which own what their constructor allocated.
+ * Objects that are no leaks by their state are roots, too: those that wait for a grace period,
+ * those of a reserve, and free objects that stay constructed, which own what their constructor
+ * allocated.
  */
 #include "reach.h"
 #include "array.h"
@@ -93,7 +95,7 @@ static void push(struct reach *reach, struct reach_at at)
 	reach->work[reach->todo++] = at;
 }
 
-/* --- from the roots ------------------------------------------------------------------------------ */
+/* --- from the roots --------------------------------------------------------------------------- */
 
 static void reach_one(struct reach *reach, struct reach_at at, void *arg)
 {
@@ -171,7 +173,7 @@ static void see_words(const uint64_t *words, size_t count, void *arg)
 	look(arg, words, count, reach_one, NULL);
 }
 
-/* --- leaks ---------------------------------------------------------------------------------------- */
+/* --- leaks ------------------------------------------------------------------------------------ */
 
 static bool is_lost(uint8_t mark)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reachability: which allocated objects a process can still find. The search begins with all words of
- * its registers, stacks, data segments and anonymous memory; every word that is an address in an object
- * reaches it, and so do the words of objects that were reached.
+ * Reachability: which allocated objects a process can still find. The search begins with all words
+ * of its registers, stacks, data segments and anonymous memory; every word that is an address in an
+ * object reaches it, and so do the words of objects that were reached.
  */
 #pragma once
 
@@ -49,8 +49,9 @@ struct reach {
 	void (*progress)(const char *what, uint64_t done, uint64_t all); /* may be NULL */
 };
 
-/* reach_load: take over the answers to "objects" and "regions", and prepare the search. false: there is
- * no memory, or the answers are damaged; reported by fail(). reach_free() is called in any case. */
+/* reach_load: take over the answers to "objects" and "regions", and prepare the search. false:
+ * there is no memory, or the answers are damaged; reported by fail(). reach_free() is called in any
+ * case. */
 bool reach_load(struct reach *reach, struct memory *memory, struct json_object *objects,
 		struct json_object *regions);
 void reach_free(struct reach *reach);

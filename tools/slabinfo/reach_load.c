@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects of a process, from the answers to "objects" and "regions", and a table from addresses to
- * slabs. */
+/* The objects of a process, from the answers to "objects" and "regions", and a table from addresses
+ * to slabs. */
 #include "array.h"
 #include "fail.h"
 #include "model.h"
@@ -193,9 +193,9 @@ void reach_free(struct reach *reach)
 /* --- roots -------------------------------------------------------------------------------- */
 
 /*
- * Roots. libslab's own memory is left out: its descriptors have the address of every slab, arrays have
- * those of objects that were freed, and objects themselves are searched only when they are reached. The
- * handles of caches stay in, since a cache keeps the pointer for its constructor.
+ * Roots. libslab's own memory is left out: its descriptors have the address of every slab, arrays
+ * have those of objects that were freed, and objects themselves are searched only when they are
+ * reached. The handles of caches stay in, since a cache keeps the pointer for its constructor.
  */
 
 /* Below the stack pointer a function may have data, by the ABI of x86-64. */
@@ -261,7 +261,7 @@ static bool take_own(struct roots *roots, struct json_object *regions)
 	return true;
 }
 
-/* --- threads ------------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 static int see_thread(const struct memory_thread *thread, void *arg)
 {
@@ -295,7 +295,7 @@ static uint64_t start_of(const struct roots *roots, const struct memory_range *r
 	return (lowest - RED_ZONE_BYTES) & ~UINT64_C(7);
 }
 
-/* --- ranges --------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* The first span that ends behind an address. */
 static size_t find_own(const struct roots *roots, uint64_t address)

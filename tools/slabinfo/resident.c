@@ -2,9 +2,9 @@
 /*
  * What of the resident memory of a live process is libslab's: the lines below the default table.
  *
- * libslab counts the bytes of slabs that hold memory. Of metadata and large allocations it knows only
- * the address space; the kernel says which of their pages are resident (/proc/PID/pagemap). The rest of
- * the process's anonymous memory is its own: stacks, data, another malloc().
+ * libslab counts the bytes of slabs that hold memory. Of metadata and large allocations it knows
+ * only the address space; the kernel says which of their pages are resident (/proc/PID/pagemap).
+ * The rest of the process's anonymous memory is its own: stacks, data, another malloc().
  */
 #define _GNU_SOURCE
 #include "proc.h"
@@ -30,7 +30,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Where a process has read a page that it never wrote, the kernel maps the zero page, which is no
- * memory of the process. A page of zeros that the process shares with a child counts as one, too. */
+ * memory of the process. A page of zeros that the process shares with a child counts as one,
+ * too. */
 static bool is_zero_page(const struct resident *resident, uint64_t entry, uint64_t page)
 {
 	static char bytes[PAGE_BYTES_MAX];

@@ -33,8 +33,8 @@ bool select_means(const struct selection *selection, const char *name);
 bool select_take(const struct options *options, struct process *process, struct model *model);
 
 /*
- * select_places: the number among `count` caches of each cache of an answer; `count`: it is none of them. The
- * caller frees them. NULL: no memory.
+ * select_places: the number among `count` caches of each cache of an answer; `count`: it is none of
+ * them. The caller frees them. NULL: no memory.
  */
 size_t *select_places(struct json_object *answer, const struct cache *caches, size_t count);
 
@@ -52,9 +52,9 @@ void select_sort(const struct options *options, struct model *model);
 void select_first(const struct options *options, struct model *model);
 
 /*
- * select_query: attach_query() on a cache that was selected. *ret_gone: the process has destroyed it since;
- * there is no error message. select_is_gone: is that what a call failed for? `why` is from fail_capture(),
- * and reported otherwise.
+ * select_query: attach_query() on a cache that was selected. *ret_gone: the process has destroyed
+ * it since; there is no error message. select_is_gone: is that what a call failed for? `why` is
+ * from fail_capture(), and reported otherwise.
  */
 #define WHY_TEXT 1024
 struct json_object *select_query(struct process *process, const char *request, const char *name,

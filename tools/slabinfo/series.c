@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From samples to the lines of a plot: the largest caches get a line each, the others one together. */
+/* From samples to the lines of a plot: the largest caches get a line each, the others one
+ * together. */
 #include "plot.h"
 
 #include <math.h>

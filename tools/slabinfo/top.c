@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The start of --top: options, the first look, then the screen; or plain text, if input or output is
- * no terminal. */
+/* The start of --top: options, the first look, then the screen; or plain text, if input or output
+ * is no terminal. */
 #include "top.h"
 #include "select.h"
 #include "views.h"

@@ -129,8 +129,8 @@ void top_source_open(struct top *top, struct process *process);
 void top_source_close(struct top *top);
 
 /*
- * top_look: query the process, put the answer into top->now, and make the rows. Without an answer nothing changes, and top->trouble has the reason.
- * top->ended is set if the process has ended.
+ * top_look: query the process, put the answer into top->now, and make the rows. Without an answer
+ * nothing changes, and top->trouble has the reason. top->ended is set if the process has ended.
  */
 void top_look(struct top *top);
 

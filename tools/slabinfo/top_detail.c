@@ -17,8 +17,8 @@ struct map_form {
 
 /*
  * Slabs are in the order of occupancy.h: the partial ones, the full ones, the empty ones and the
- * others. The shade shows how much of a slab is in use; the colour, and the letter if there is room,
- * show its state.
+ * others. The shade shows how much of a slab is in use; the colour, and the letter if there is
+ * room, show its state.
  */
 
 static const char state_letters[STATES] = {

@@ -2,9 +2,9 @@
 /*
  * Querying the process repeatedly, at little cost to it.
  *
- * slabinfo scans the slabs on another CPU, and also shows a process that hangs. Only the process itself can
- * count allocations (docs/control.md): after each look, slabinfo sends "count" to its socket, for a time that
- * covers the next looks.
+ * slabinfo scans the slabs on another CPU, and also shows a process that hangs. Only the process
+ * itself can count allocations (docs/control.md): after each look, slabinfo sends "count" to its
+ * socket, for a time that covers the next looks.
  *
  * A long look delays the next one, so that looking takes at most a fiftieth of one CPU's time:
  * this matters to a process that uses all CPUs. The cost of a look is slabinfo's own CPU

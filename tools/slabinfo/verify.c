@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * -v without the help of the process: of a core file, or of a process that stands still. The reports are
- * libslab's own; libslab leaves stacks in them as numbers, which are looked up here.
+ * -v without the help of the process: of a core file, or of a process that stands still. The
+ * reports are libslab's own; libslab leaves stacks in them as numbers, which are looked up here.
  */
 #include "freeze.h"
 #include "memory.h"
@@ -13,7 +13,7 @@
 #define STOP_LIMIT_S 10.0
 #define SHOW_EVERY_US 100000
 
-/* --- standing still ---------------------------------------------------------------------------- */
+/* --- standing still --------------------------------------------------------------------------- */
 
 static bool has_progress; /* progress */
 
@@ -67,11 +67,11 @@ const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snaps
 	return text;
 }
 
-/* --- reports ----------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static const char large_name[] = "size-large";
 
-/* --- reports -------------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 /* Where a line of a report has a return address: a frame, or "Allocated in 0x… age=…". NULL: it has
  * none. */
@@ -141,7 +141,7 @@ static void print_report(struct process *process, struct symbolizer *symbolizer,
 	putchar('\n');
 }
 
-/* --- caches -------------------------------------------------------------------------------------- */
+/* --- caches ----------------------------------------------------------------------------------- */
 
 static void print_left_out(struct json_object *answer)
 {
@@ -195,7 +195,8 @@ static void print_reports(struct process *process, struct symbolizer *symbolizer
 	}
 }
 
-/* Validate these caches, and print what is found. -1 after an error message; otherwise the problems. */
+/* Validate these caches, and print what is found. -1 after an error message; otherwise the
+ * problems. */
 static int64_t verify(struct process *process, struct symbolizer *symbolizer,
 		      const struct cache *caches, size_t count)
 {
@@ -233,8 +234,8 @@ static void print_still(const struct process *process, const struct snapshot *sn
 		printf("Process %d (%s)%s.\n", process->pid, process->command, text);
 }
 
-/* The caches that were selected, and large allocations, which have red zones only with the debug flag Z of the
- * environment. */
+/* The caches that were selected, and large allocations, which have red zones only with the debug
+ * flag Z of the environment. */
 static struct cache *with_large(const struct options *options, const struct model *model,
 				size_t *ret_count)
 {

@@ -79,7 +79,8 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* lines_shown: how many of `count` call sites, or rows of --waste: up to 20 unless -N says otherwise. */
+/* lines_shown: how many of `count` call sites, or rows of --waste: up to 20 unless -N says
+ * otherwise. */
 static inline size_t lines_shown(const struct options *options, size_t count)
 {
 	const size_t limit = options->lines ? options->lines : 20;

@@ -27,8 +27,8 @@ struct symbol_frame {
 };
 
 /*
- * What was called at a return address. A function that was left by a jump has no return address; with
- * this and the calls in DWARF it becomes a frame, too.
+ * What was called at a return address. A function that was left by a jump has no return address;
+ * with this and the calls in DWARF it becomes a frame, too.
  */
 enum symbol_callee {
 	CALLEE_UNKNOWN,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table of the names of types. The compiler's hash is SipHash-2-4 of the name with a key of its
- * own, modulo 2^63 - 1. Types that contain a pointer have the upper half of the tokens.
+ * A hash table of the names of types. The compiler's hash is SipHash-2-4 of the name with a key of
+ * its own, modulo 2^63 - 1. Types that contain a pointer have the upper half of the tokens.
  */
 #include "type_names.h"
 
@@ -126,7 +126,8 @@ static char *behind_arguments(char *from)
 	return from;
 }
 
-/* Remove each `what`, or, if it ends in '<', each with its arguments that is the last argument itself. */
+/* Remove each `what`, or, if it ends in '<', each with its arguments that is the last argument
+ * itself. */
 static bool remove_each(char *name, const char *what)
 {
 	const size_t length = strlen(what);

@@ -21,6 +21,6 @@ void type_names_add_file(struct type_names *names, const char *path);
 /* The types of a text file, one a line, as in C++ without "struct". false: it cannot be read. */
 bool type_names_add_list(struct type_names *names, const char *path);
 
-/* The name of a token, as a part of a cache's name: without blanks, 57 characters at most. "conn?": two
- * types of this name have different sizes, and are one to the compiler. NULL: it is unknown. */
+/* The name of a token, as a part of a cache's name: without blanks, 57 characters at most. "conn?":
+ * two types of this name have different sizes, and are one to the compiler. NULL: it is unknown. */
 const char *type_names_find(struct type_names *names, uint64_t token, char text[64]);

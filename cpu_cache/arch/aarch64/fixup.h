@@ -5,8 +5,8 @@
 #endif
 
 /* Does the word have this value, which is not 0? After a fault: no; the handler puts 0 into x2
- * (trap.h). The operand is the address: the compiler may copy a memory operand, by a load of its own
- * that nothing fixes up. */
+ * (trap.h). The operand is the address: the compiler may copy a memory operand, by a load of its
+ * own that nothing fixes up. */
 static inline __attribute__((always_inline)) bool fixup_equals(const uintptr_t *word,
 							       uintptr_t value)
 {

@@ -3,10 +3,10 @@
  * Restartable sequences for aarch64, the same five as for x86-64. arch/x86_64/rseq.h explains how
  * a sequence works.
  *
- * The CPU reorders loads. No sequence needs an order but that of addresses: the user's pointer leads
- * to the count, and the count to the objects. Only sections of this CPU write the array, until it is
- * closed. What a thread stored in a closed array is visible to each section that reads the
- * pointer which was set after that. The commits of push and put are releases, so that a thread
+ * The CPU reorders loads. No sequence needs an order but that of addresses: the user's pointer
+ * leads to the count, and the count to the objects. Only sections of this CPU write the array,
+ * until it is closed. What a thread stored in a closed array is visible to each section that reads
+ * the pointer which was set after that. The commits of push and put are releases, so that a thread
  * that reads the count of another CPU also sees the entries.
  */
 #ifndef CPU_CACHE_RSEQ_H

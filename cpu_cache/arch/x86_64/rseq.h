@@ -149,8 +149,8 @@ miss:
 	return false;
 }
 
-/* Is this the newest object? A sequence, because only the count shows which entry is the newest, and
- * the array may be closed. It commits a word that nobody reads. */
+/* Is this the newest object? A sequence, because only the count shows which entry is the newest,
+ * and the array may be closed. It commits a word that nobody reads. */
 static inline bool rseq_is_newest(char *const *arrays, const void *obj, long rseq_offset)
 {
 	uint64_t scratch;

@@ -123,7 +123,7 @@ static bool is_complete(struct backend *backend, const struct backend_config *co
 	return !begun && (!failed || failed == MDB_NOTFOUND);
 }
 
-/* --- opening, closing -------------------------------------------------------------------------- */
+/* --- opening, closing ------------------------------------------------------------------------- */
 
 static bool open_store(struct backend *backend, const struct backend_config *config, char *error,
 		       size_t size)

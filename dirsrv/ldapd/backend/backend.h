@@ -28,7 +28,8 @@
 struct backend;
 
 struct backend_config {
-	/* The directory of the database; NULL: a temporary one, which disappears with the process. */
+	/* The directory of the database; NULL: a temporary one, which disappears with the
+	 * process. */
 	const char *db;
 	bool fsync; /* each write waits for the disk */
 	size_t map_bytes; /* first size of LMDB's map, which doubles when full; 0: 1 GiB */
@@ -37,8 +38,9 @@ struct backend_config {
 	/* The naming context, which the database keeps. NULL: that of the database; in an empty one
 	 * the first entry that is loaded. */
 	const char *suffix;
-	/* Attribute types with an index of equality, ending with NULL; NULL: backend_indexes_default.
-	 * If they differ from those of the database, backend_open() builds them. */
+	/* Attribute types with an index of equality, ending with NULL; NULL:
+	 * backend_indexes_default. If they differ from those of the database, backend_open() builds
+	 * them. */
 	const char *const *indexes;
 	const char *pool; /* prefix of the slab caches' names; NULL: "ldapd" */
 	const struct rcu_flavor_struct *rcu; /* NULL: urcu-memb */

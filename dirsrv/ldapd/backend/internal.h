@@ -67,16 +67,16 @@ int suffix_save(struct backend *backend, struct store_txn *txn);
 struct dirsrv_entry *cache_entry(struct backend *backend, struct store_txn *txn, uint64_t id,
 				 const struct row *row, int *error);
 
-/* cache_give_back: evict entries, and wait until their memory is free. The caller has no transaction,
- * no lock, and is in no section. */
+/* cache_give_back: evict entries, and wait until their memory is free. The caller has no
+ * transaction, no lock, and is in no section. */
 void cache_give_back(struct backend *backend);
 
 /* cache_drop: write number txn_id has changed the entry with this DN. */
 void cache_drop(struct backend *backend, uint64_t txn_id, uint64_t hash,
 		const struct dirsrv_dn *dn);
 
-/* cache_find: the entry with a DN, with a reference. Returns 0, MDB_NOTFOUND with a result that says
- * so, or another code. */
+/* cache_find: the entry with a DN, with a reference. Returns 0, MDB_NOTFOUND with a result that
+ * says so, or another code. */
 int cache_find(struct backend *backend, struct dirsrv_bytes dn, struct dirsrv_entry **entry,
 	       struct backend_result *result);
 
@@ -143,15 +143,15 @@ struct values {
 /* values_find: look a type up in the draft; LDAP_UNDEFINED_TYPE: this is no type. */
 int values_find(struct draft *draft, struct dirsrv_bytes type, struct values *values);
 
-/* values_check: whether the values are of the syntax, each is there once, and there are no more than
- * the type allows. `what` begins the message. */
+/* values_check: whether the values are of the syntax, each is there once, and there are no more
+ * than the type allows. `what` begins the message. */
 int values_check(struct draft *draft, const struct values *values, const char *what);
 
 /* values_position: the position of a value that matches; -1: there is none. */
 long values_position(struct draft *draft, const struct values *values, struct dirsrv_bytes value);
 
-/* values_remove: remove n values, no two of which match; false: one of them is not there, and others
- * may be gone. The time is that of sorting. */
+/* values_remove: remove n values, no two of which match; false: one of them is not there, and
+ * others may be gone. The time is that of sorting. */
 bool values_remove(struct draft *draft, struct values *values, const struct dirsrv_bytes *given,
 		   size_t n);
 
@@ -185,6 +185,7 @@ struct write {
 /* write_begin: forget an earlier attempt. */
 void write_begin(struct write *write);
 
-/* add_entry: add an entry within a transaction, for the operation and for LDIF; write->dn and write->normal are set. STORE_UNDO: the result says why not. */
+/* add_entry: add an entry within a transaction, for the operation and for LDIF; write->dn and
+ * write->normal are set. STORE_UNDO: the result says why not. */
 int add_entry(struct write *write, struct store_txn *txn, const struct dirsrv_pair *pairs, size_t n,
 	      bool trusted);

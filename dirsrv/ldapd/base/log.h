@@ -29,7 +29,8 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
-/* The level that a busy server would spend time on: arguments are evaluated only if it is enabled. */
+/* The level that a busy server would spend time on: arguments are evaluated only if it is
+ * enabled. */
 #define log_info(...)                                                                              \
 	do {                                                                                       \
 		if (log_enabled(LOG_LEVEL_INFO))                                                   \

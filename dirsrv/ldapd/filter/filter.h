@@ -63,8 +63,9 @@ struct filter {
 /* The deepest tree that filter_prepare() accepts. */
 #define FILTER_DEPTH_MAX 64
 
-/* filter_start: create the two slab caches. Returns 0, or -errno. filter_stop: destroy them; returns 0, or
- * -EBUSY: nodes are still allocated. Not MT-safe. backend_open() and backend_close() call them. */
+/* filter_start: create the two slab caches. Returns 0, or -errno. filter_stop: destroy them;
+ * returns 0, or -EBUSY: nodes are still allocated. Not MT-safe. backend_open() and backend_close()
+ * call them. */
 int filter_start(void);
 int filter_stop(void);
 

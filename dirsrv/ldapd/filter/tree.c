@@ -54,7 +54,8 @@ static void parts_free(struct filter_part *part)
 	}
 }
 
-/* Nodes as a list: the children of each node come next, so that no depth of a tree needs a stack. */
+/* Nodes as a list: the children of each node come next, so that no depth of a tree needs a
+ * stack. */
 void filter_free(struct filter *filter)
 {
 	while (filter) {

@@ -114,8 +114,8 @@ bool output_flush(struct connection *connection);
 bool connection_arm(struct connection *connection);
 
 /* input.c: what a connection's event makes to do. event_begin() returns false if another thread
- * handles the connection, which then handles this event as well. event_serve: handle it, and run the
- * work that it makes. */
+ * handles the connection, which then handles this event as well. event_serve: handle it, and run
+ * the work that it makes. */
 bool event_begin(struct connection *connection, uint32_t events);
 struct work *event_handle(struct connection *connection);
 void event_serve(struct connection *connection);
@@ -146,8 +146,8 @@ int threads_start(struct net *net, void *(*run)(void *), int epoll);
  * whose events the thread may take. Returns false when the threads have to stop. */
 void threads_begin(struct net_thread *thread);
 bool threads_take(struct net_thread *thread);
-/* With multi: wait until each thread has asked for a place. Before, net_lengthy() might find no spare
- * thread, and keep a place for minutes. */
+/* With multi: wait until each thread has asked for a place. Before, net_lengthy() might find no
+ * spare thread, and keep a place for minutes. */
 void threads_wait_ready(struct net *net);
 /* threads_block, threads_unblock: the calling thread will be held up, and is no more. With handoff
  * and multi another thread takes its place meanwhile, and stays for the next time; there are at

@@ -59,7 +59,8 @@ struct net_limits {
 };
 
 struct net_handler {
-	/* receive: a message has arrived; the handler owns it and frees it by pdu_free(). It returns what a worker has to do, one piece or several linked by `next`, or NULL. */
+	/* receive: a message has arrived; the handler owns it and frees it by pdu_free(). It
+	 * returns what a worker has to do, one piece or several linked by `next`, or NULL. */
 	struct work *(*receive)(struct connection *connection, struct pdu *pdu);
 	/* refuse: a message has arrived, and there is no memory for it: the handler answers that
 	 * the server is busy. The bytes stay the network's; one more may be written behind them. */

@@ -27,7 +27,8 @@ void access_refuse(struct operation *operation);
 /* access_is_password: whether an attribute description is that of userPassword. */
 bool access_is_password(struct dirsrv_bytes type);
 
-/* access_hide: make the parts of a filter undefined that ask for userPassword, which no client sees. */
+/* access_hide: make the parts of a filter undefined that ask for userPassword, which no client
+ * sees. */
 void access_hide(struct filter *filter);
 
 /* --- search.c ------------------------------------------------------------------------------- */

@@ -207,7 +207,7 @@ static void finish(struct operation *operation, struct backend_result *result)
 	operation_answer(operation, &response);
 }
 
-/* --- the beginning ------------------------------------------------------------------------------ */
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 /* Returns false if the operation is over. */
 static bool begin(struct operation *operation)

@@ -139,8 +139,8 @@ static void send_if_wanted(struct draft *draft, struct dirsrv_entry *entry)
 	counter_add(COUNTER_ENTRIES, 1);
 }
 
-/* Send the entry if it is in the scope of the search and matches its filter, note in the operation's
- * progress whether it is the base, and free the draft. */
+/* Send the entry if it is in the scope of the search and matches its filter, note in the
+ * operation's progress whether it is the base, and free the draft. */
 static void draft_send(struct draft *draft)
 {
 	struct dirsrv_entry_pool *pool = backend_pool(draft->operation->server->backend);

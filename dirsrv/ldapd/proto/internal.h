@@ -59,7 +59,8 @@ void *array_add(struct decoder *decoder, struct array *array, size_t size);
 /* decode_refuse: the request is well-formed and cannot be executed; the first reason stays. */
 void decode_refuse(struct decoder *decoder, int code, const char *message);
 
-/* Each function returns false for malformed data or without memory, which `no_memory` distinguishes. */
+/* Each function returns false for malformed data or without memory, which `no_memory`
+ * distinguishes. */
 bool decode_filter(struct decoder *decoder, struct filter **filter, unsigned depth);
 bool decode_modify(struct decoder *decoder);
 bool decode_add(struct decoder *decoder);

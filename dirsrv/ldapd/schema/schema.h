@@ -56,15 +56,15 @@ struct schema_class {
  * NULL. */
 const struct schema_type *schema_type_find(const char *name, size_t length);
 
-/* schema_class_find: the class with a name or OID, ignoring case; or NULL. schema_class_is: whether it is
- * another one, or derived from it. schema_class_sup: its superclass, or NULL. */
+/* schema_class_find: the class with a name or OID, ignoring case; or NULL. schema_class_is: whether
+ * it is another one, or derived from it. schema_class_sup: its superclass, or NULL. */
 const struct schema_class *schema_class_find(const char *name, size_t length);
 bool schema_class_is(const struct schema_class *cls, const struct schema_class *other);
 const struct schema_class *schema_class_sup(const struct schema_class *cls);
 
 /*
- * schema_split: the type of an attribute description. A type with options, as "cn;lang-de", is a type of
- * its own, which is not in the schema.
+ * schema_split: the type of an attribute description. A type with options, as "cn;lang-de", is a
+ * type of its own, which is not in the schema.
  *
  * @base  set to the name as the schema has it, or as it was written
  *
@@ -83,8 +83,8 @@ unsigned schema_flags_of(const struct schema_type *type);
 /*
  * schema_normalize: append the normal form of a value to a buffer. Two values match exactly when
  * their normal forms have the same bytes.
- * Returns false: the value is not of the syntax, and the buffer is unchanged; or there is no memory,
- * and out->failed is set.
+ * Returns false: the value is not of the syntax, and the buffer is unchanged; or there is no
+ * memory, and out->failed is set.
  */
 bool schema_normalize(enum schema_rule rule, struct dirsrv_bytes value, struct buffer *out);
 

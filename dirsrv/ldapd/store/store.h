@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 
-/* --- sets of entry ids, in order --------------------------------------------------------------- */
+/* --- sets of entry ids, in order -------------------------------------------------------------- */
 
 struct ids {
 	uint64_t *id;

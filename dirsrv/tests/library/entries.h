@@ -15,7 +15,8 @@
 
 /*
  * ThreadSanitizer does not see into liburcu; there, annotations state what liburcu promises: what
- * readers did before they left their sections has happened before what is done after a grace period.
+ * readers did before they left their sections has happened before what is done after a grace
+ * period.
  */
 extern "C" {
 extern const struct rcu_flavor_struct urcu_memb_flavor;

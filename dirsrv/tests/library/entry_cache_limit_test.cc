@@ -161,7 +161,7 @@ TEST_F(EntryCacheTest, ASmallerLimitHoldsAtOnce)
 	EXPECT_LE(stats().bytes, 50000u);
 }
 
-/* --- the policy --------------------------------------------------------------------------------- */
+/* --- the policy ------------------------------------------------------------------------------- */
 
 class ScanTest : public EntryCacheTest
 {
@@ -234,7 +234,7 @@ TEST_F(ScanTest, AnEntryThatComesBackInTimeGoesToTheMainQueue)
 	EXPECT_TRUE(look(gone)) << "it is in the main queue";
 }
 
-/* --- the policy, entry by entry ------------------------------------------------------------------ */
+/* --- the policy, entry by entry --------------------------------------------------------------- */
 
 class QueueTest : public EntryCacheTest
 {

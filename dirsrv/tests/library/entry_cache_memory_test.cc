@@ -12,7 +12,7 @@ using namespace dirsrv_test;
 namespace
 {
 
-/* --- memory ------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 TEST_F(EntryCacheTest, LibslabHasItEvict)
 {
@@ -92,7 +92,7 @@ TEST_F(EntryCacheTest, AProducerWaitsForReadersBeforeTooMuchWaits)
 	EXPECT_LE(most, (1u << 20) + 10000u);
 }
 
-/* --- moving --------------------------------------------------------------------------------------- */
+/* --- moving ----------------------------------------------------------------------------------- */
 
 class MoveTest : public EntryCacheTest
 {
@@ -245,7 +245,7 @@ TEST_F(MoveTest, AReaderKeepsTheEntryThatWasMovedFrom)
 	EXPECT_GT(moved, 0u);
 }
 
-/* --- every allocation failing in turn ---------------------------------------------------------------------- */
+/* --- every allocation failing in turn --------------------------------------------------------- */
 
 TEST_F(EntryCacheTest, ACacheIsMadeWholeOrNotAtAll)
 {

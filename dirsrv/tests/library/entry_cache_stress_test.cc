@@ -35,8 +35,8 @@ public:
 			EXPECT_EQ(slab_cache_validate(cache_called(kind)), 0) << kind;
 	}
 
-	/* Writers do a fixed number of steps, and more until the number `until` is above 0; all others
-	 * go on until these are done. */
+	/* Writers do a fixed number of steps, and more until the number `until` is above 0; all
+	 * others go on until these are done. */
 	void run(const std::vector<step> &writers, const std::vector<step> &others,
 		 std::uint64_t dirsrv_entry_cache_stats::*until = &dirsrv_entry_cache_stats::evicts)
 	{
@@ -248,7 +248,7 @@ public:
 		}
 	}
 
-	/* --- what libslab does ------------------------------------------------------------------ */
+	/* --- what libslab does ---------------------------------------------------------------- */
 
 	/* Without the evicted entries the slabs are sparse. */
 	void defrag(std::mt19937 &)

@@ -159,7 +159,7 @@ TEST_F(EntryCacheTest, BytesAreCountedAnewWhenAnEntryChanges)
 	EXPECT_EQ(stats().bytes, size_of(8));
 }
 
-/* --- statistics --------------------------------------------------------------------------------------- */
+/* --- statistics ------------------------------------------------------------------------------- */
 
 TEST_F(EntryCacheTest, WhatHappensIsCounted)
 {
@@ -208,7 +208,7 @@ TEST_F(EntryCacheTest, LookupsOfAllThreadsAreCounted)
 	EXPECT_EQ(stats().misses, 10000u);
 }
 
-/* --- destruction ------------------------------------------------------------------------------------ */
+/* --- destruction ------------------------------------------------------------------------------ */
 
 TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 {
@@ -237,7 +237,8 @@ TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 	dirsrv_entry_put(entry);
 }
 
-/* The callback gets one entry, and meanwhile all others lose their references, and memory is short. */
+/* The callback gets one entry, and meanwhile all others lose their references, and memory is
+ * short. */
 TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyReportsThem)
 {
 	struct leavers {
@@ -285,7 +286,7 @@ TEST_F(EntryCacheTest, DestroyWithinASectionIsRefused)
 	EXPECT_EQ(dirsrv_entry_cache_destroy(cache, nullptr, nullptr), -EDEADLK);
 }
 
-/* --- fork --------------------------------------------------------------------------------------- */
+/* --- fork ------------------------------------------------------------------------------------- */
 
 /* Threads have the lock nearly all the time: they look for an entry to evict where all are held. */
 TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)

@@ -356,7 +356,7 @@ TEST_F(EntryTest, APoolIsMadeWholeOrNotAtAll)
 	EXPECT_GE(failed, 1u);
 }
 
-/* --- pools -------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 TEST_F(EntryTest, PoolNamesAreChecked)
 {

@@ -296,7 +296,7 @@ TEST_F(OperationTest, WithoutMemoryThereIsNoOperation)
 		  1u);
 }
 
-/* --- readers ------------------------------------------------------------------------------------ */
+/* --- readers ---------------------------------------------------------------------------------- */
 
 /*
  * Workers execute operations; their number in the room is that of the life, written before

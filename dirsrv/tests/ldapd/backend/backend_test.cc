@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers beside writers: what they see is always an entry as one write left it. Maps that grow early, and what else
- * no option of the server sets.
+ * Readers beside writers: what they see is always an entry as one write left it. Maps that grow
+ * early, and what else no option of the server sets.
  */
 #include <ldap.h>
 
