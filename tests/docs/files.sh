@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Every file that a document names exists, and every link leads to a file and a heading.
+# Every file and test that a document names exists, and every link leads to a file and a heading.
 # Documents are the .md files, the manual pages and the public headers. A name is a path
 # from the top folder, a path from the document's folder, or the end of a path; * stands
 # for any characters.
@@ -83,6 +83,16 @@ while read -r document; do
 			[ -z "$file" ] || target=$(realpath --relative-to=. "$folder/$file")
 			grep -qxF "$target#${link#*#}" "$tmp/headings" ||
 				echo "$document: link to $link: there is no such heading"
+		done
+done <"$tmp/documents" >>"$tmp/wrong"
+
+# `Suite.Test` of GoogleTest and `Class.test_name` of Python: some test has that name.
+grep -rhIowE '[A-Z][A-Za-z0-9]+|test_[a-z0-9_]+' tests dirsrv/tests | sort -u >"$tmp/words"
+while read -r document; do
+	# shellcheck disable=SC2016
+	grep -oE '`[A-Z][A-Za-z0-9]+\.([A-Z][A-Za-z0-9]+|test_[a-z0-9_]+)`' "$document" | tr -d '`' | grep -v '\.[A-Z]*$' |
+		while read -r name; do
+			grep -qxF "${name#*.}" "$tmp/words" || echo "$document: there is no test $name"
 		done
 done <"$tmp/documents" >>"$tmp/wrong"
 

@@ -332,7 +332,10 @@ TEST(CacheScheduleTest, ASearchLooksAtNoDestroyedCache)
 					       slab_cache_create("other", object_size, nullptr, 0)};
 		static struct slab_cache *seen;
 		const auto look = [](unsigned looks) {
+			struct pin pin = {};
+
 			registry_look_further(
+				&pin,
 				[](const struct slab_cache *cache) {
 					EXPECT_EQ(cache->magic, CACHE_MAGIC);
 					seen = const_cast<struct slab_cache *>(cache);
