@@ -123,8 +123,8 @@ int action_debug(const struct options *options, struct process *process, const s
 		changed += did > 0;
 		others -= did != 0;
 	}
-	printf("%zu cache%s changed, %zu had %s%s already\n", changed, plural(changed), others,
-	       none ? "no debug flags" : "debug flags ", none ? "" : options->debug_flags);
+	printf("%zu cache%s changed, %zu already had %s\n", changed, plural(changed), others,
+	       none ? "none" : options->debug_flags);
 	return status;
 }
 
