@@ -367,7 +367,7 @@ class Tracking(Case):
         time.sleep(2)
         leak = self.slabinfo("--since-mark")
         self.assertTrue(leak.startswith("Process " + self.name), leak)
-        self.has(leak, "iB allocated since then and not freed: ",
+        self.has(leak, "iB in all allocated since then and not freed: ",
                  "Objects    Bytes  Objects/min  Bytes/min   Oldest  Youngest  Cache\n")
         row = re.search(r"\n *(.*)\n +leak_entries\+0x.* \(control_server\.c:", leak)[1].split()
         self.assertEqual((len(row), row[0], row[1], row[6]), (7, "100", "69.5KiB", "entry"))

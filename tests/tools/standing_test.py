@@ -85,7 +85,7 @@ class FindLeaks(Standing):
     def test_a_chain_is_one_leak_that_holds_the_rest(self):
         self.server.do_task("c")
         text = self.find("-p", self.pid)
-        self.assertIn("\n1 object of 64 cannot be reached, and 2 of 128 only from there.\n", text)
+        self.assertIn("\n1 object with 64 in all cannot be reached, and 2 with 128 only from there.\n", text)
         self.leaks(text, 1, 2, "node")
 
     def test_a_circle_is_a_leak(self):

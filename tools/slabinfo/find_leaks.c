@@ -220,7 +220,7 @@ static void print_leaks(const struct options *options, const struct reach *reach
 	printf("%zu object%s with %s in all cannot be reached", groups->all.count,
 	       plural(groups->all.count), size_text(bytes, groups->all.bytes));
 	if (groups->all.held)
-		printf(", and %" PRIu64 " of %s only from there", groups->all.held,
+		printf(", and %" PRIu64 " with %s only from there", groups->all.held,
 		       size_text(held, groups->all.held_bytes));
 	puts(".\n\nObjects     Bytes   Holding     Bytes  Cache");
 	for (size_t i = 0; i < shown; i++)
