@@ -61,7 +61,6 @@
 #include "memory/growth.h"
 #include "memory/holders.h"
 #include "memory/shrink.h"
-#include "memory/soft.h"
 #include "memory/turn.h"
 #include "pages/free_slabs.h"
 #include "pages/huge.h"
@@ -410,7 +409,6 @@ static void pass(void)
 		visit_cache(pin.cache, now);
 	segment_decay(now);
 	growth_after_decay();
-	soft_after_decay();
 	holders_note();
 	decay_end_pass();
 	SLAB_PROBE(decay_end, now);

@@ -23,6 +23,9 @@
  * more. */
 #define GROWTH_PART 32u
 #define GROWTH_STEP ((uint64_t)512 << 10)
+/* The same of what the soft limit does. */
+#define SOFT_PART 64u
+#define SOFT_STEP ((uint64_t)256 << 10)
 /* Caches that one fence serves at most, and parts of a review: the thread has come to allocate. The
  * next one goes on there. */
 #define CLOSED_MAX 8u
@@ -179,11 +182,25 @@ void growth_review(void)
 	errno = saved;
 }
 
+uint64_t growth_soft_next(void)
+{
+	const uint64_t limit = __atomic_load_n(&slab_pages.soft_limit, __ATOMIC_RELAXED);
+	const uint64_t used = account_used();
+
+	if (!limit)
+		return UINT64_MAX;
+	return used < limit ? limit : growth_next(used, SOFT_PART, SOFT_STEP);
+}
+
+static void lower(uint64_t *from, uint64_t next)
+{
+	if (next < __atomic_load_n(from, __ATOMIC_RELAXED))
+		__atomic_store_n(from, next, __ATOMIC_RELAXED);
+}
+
 void growth_after_decay(void)
 {
-	const uint64_t from = next_from(account_used());
-
-	if (from < __atomic_load_n(&growth_from, __ATOMIC_RELAXED))
-		__atomic_store_n(&growth_from, from, __ATOMIC_RELAXED);
+	lower(&growth_from, next_from(account_used()));
+	lower(&slab_pages.soft_from, growth_soft_next());
 	set_peak(account_resident());
 }

@@ -13,10 +13,7 @@
 #include "memory/machine.h"
 #include "memory/turn.h"
 
-/* What is done above the limit is done again when the process has grown by 1/STEP_PART, or by STEP
- * if that is more. The handler hears of it once a second at most. */
-#define STEP_PART 64u
-#define STEP ((uint64_t)256 << 10)
+/* The handler hears of the limit once a second at most. */
 #define TELL_US UINT64_C(1000000)
 
 static uint64_t told; /* µs: of the thread whose turn it is */
@@ -34,21 +31,6 @@ static void tell(void)
 		return;
 	told = now;
 	limit_tell(limit());
-}
-
-/* The bytes at which there is something to do again. */
-static uint64_t next_from(void)
-{
-	const uint64_t used = account_used();
-
-	if (!limit())
-		return UINT64_MAX;
-	return used < limit() ? limit() : growth_next(used, STEP_PART, STEP);
-}
-
-static void set_from(uint64_t from)
-{
-	__atomic_store_n(&slab_pages.soft_from, from, __ATOMIC_RELAXED);
 }
 
 static void act(void)
@@ -70,16 +52,8 @@ void soft_reached(void)
 	cancel = cancel_disable();
 	machine_look();
 	act();
-	set_from(next_from());
+	__atomic_store_n(&slab_pages.soft_from, growth_soft_next(), __ATOMIC_RELAXED);
 	turn_end(TURN_SOFT);
 	cancel_restore(cancel);
 	errno = saved;
-}
-
-void soft_after_decay(void)
-{
-	const uint64_t from = next_from();
-
-	if (from < __atomic_load_n(&slab_pages.soft_from, __ATOMIC_RELAXED))
-		set_from(from);
 }

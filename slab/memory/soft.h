@@ -9,8 +9,6 @@
 #include "memory/growth.h"
 
 void soft_reached(void);
-/* Memory was returned: a process that has shrunk meets the soft limit when it grows again. */
-void soft_after_decay(void);
 
 /* After an allocation off the fast path: has the process grown so much that something is due? The
  * caller holds no lock. The function keeps errno. */
