@@ -175,9 +175,9 @@ struct slab_cache_args {
 	 */
 	void (*dtor)(void *obj, void *arg);
 	/*
-	 * Passed to every callback. The code of callbacks, and what arg points to, must stay until
-	 * slab_cache_destroy() has returned: a library destroys its caches before it is unloaded,
-	 * for instance in its destructor.
+	 * Passed to every callback. No callback may be left by longjmp() or an exception. The code
+	 * of callbacks, and what arg points to, must stay until slab_cache_destroy() has returned:
+	 * a library destroys its caches before it is unloaded, for instance in its destructor.
 	 */
 	void *arg;
 	/*

@@ -16,10 +16,9 @@
  * opens the arrays that other threads had closed (closing.c). Objects that another thread moves
  * between a slab, a magazine and an array, are lost to the child, which never allocates them: a
  * batch for each thread that refills or flushes an array just then. So are, until the child
- * destroys the cache, a slab that a thread has just taken from the page layer, one in which it runs
- * constructors, and the empty slabs that it returns to the page layer (one hold of empties.c). A
- * thread that takes slabs off the lists for another purpose records them for the child
- * (flush_lock.h, defrag.c, release.c).
+ * destroys the cache, a slab that a thread has just taken from the page layer, and one in which it
+ * runs constructors. A thread that takes slabs off the lists for another purpose holds flush_lock,
+ * or records them for the child (flush_lock.h, defrag.c, release.c).
  */
 
 #include "base/cancel.h"

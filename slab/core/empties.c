@@ -116,12 +116,23 @@ static bool has_empties(const struct slab_cache *cache)
 	return false;
 }
 
+/* This thread has come to allocate from another cache: it waits for no thread that works at this
+ * one. */
+static void reap_shard(struct slab_cache *cache, struct shard *shard)
+{
+	while (__atomic_load_n(&shard->empties, __ATOMIC_RELAXED) && flush_lock_try(cache)) {
+		release_piece(cache, shard, 0);
+		flush_unlock(cache);
+	}
+}
+
 static size_t reap(struct slab_cache *cache)
 {
 	const uint64_t before = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
 	uint64_t after;
 
-	cache_release(cache, 0);
+	shard_each (shard, cache)
+		reap_shard(cache, shard);
 	after = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
 	return after < before ? before - after : 0;
 }

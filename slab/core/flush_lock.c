@@ -34,6 +34,14 @@ void flush_lock(struct slab_cache *cache)
 	flush_hold_begin();
 }
 
+bool flush_lock_try(struct slab_cache *cache)
+{
+	if (has_waiters(cache) || pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return false;
+	flush_hold_begin();
+	return true;
+}
+
 void flush_lock_urgent(struct slab_cache *cache)
 {
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);

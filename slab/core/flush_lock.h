@@ -3,8 +3,8 @@
  * flush_lock of a cache. A thread holds it while it empties an array, takes slabs off the lists,
  * sets gates, or switches debug flags. These rules keep that harmless for other threads:
  *
- * - A hold is short: a piece of a walk, an array, some empty slabs. No lock is held over a fence (closing.c) or
- *   while pages are returned (decay.c).
+ * - A hold is short: a piece of a walk, an array, some empty slabs. No lock is held over a fence
+ *   (closing.c) or while pages are returned (decay.c).
  * - No code of the application runs under flush_lock, or while the thread has closed a cache:
  *   destructors and reports run afterwards.
  * - A fork takes flush_lock, so in the child no array is half empty. The child opens arrays that threads
@@ -22,6 +22,8 @@
 void flush_lock(struct slab_cache *cache);
 /* Take flush_lock for a fork, before other threads. flush_lock_is_held() stays false. */
 void flush_lock_urgent(struct slab_cache *cache);
+/* false: another thread holds it, or waits for it to allocate or to fork. */
+bool flush_lock_try(struct slab_cache *cache);
 void flush_unlock(struct slab_cache *cache);
 /* Call fn for each slab of a cache, found by a scan of descriptors. Each call has flush_lock held;
  * the slab may have left the cache since. */

@@ -156,9 +156,22 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 	callback_end(&callback);
 }
 
+/* Return the pages of a slab that leaves, with no lock held, where they must go at once. The slab
+ * was checked before: the child of a fork must not check it again after that. */
+static void discard(struct slab_cache *cache, struct slab *slab)
+{
+	if (slab->debug)
+		set_initialized(slab, 0);
+	if (cache->space)
+		space_discard(slab);
+	else if (decay_at_once())
+		segment_discard(slab);
+}
+
 void slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
 	debug_destroy_objects(cache, slab);
+	discard(cache, slab);
 	pthread_mutex_lock(&cache->flush_lock);
 	slab_free_pages(cache, slab);
 	pthread_mutex_unlock(&cache->flush_lock);
@@ -185,14 +198,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 		leave_to_others(node, slab);
 		return;
 	}
-	/* The slab was checked above: the child of a fork must not check it again after its memory
-	 * was discarded. */
-	if (slab->debug)
-		set_initialized(slab, 0);
-	if (cache->space)
-		space_discard(slab);
-	else if (decay_at_once())
-		segment_discard(slab);
+	discard(cache, slab);
 	cpu_inject(CPU_INJECT_SLAB_DESTROYED);
 	GUARD_STEP(release_flush_lock, pthread_mutex_lock(&cache->flush_lock));
 	has_left(node, slab);

@@ -187,7 +187,7 @@ static size_t unmap_if_free(struct segment *segment)
 	if (!take_all(segment, &units))
 		return 0;
 	if (!os_unmap(units_start(&units), units_bytes(&units))) {
-		units_put(&units, units.n, decay_epoch());
+		units_put(&units, 0, decay_epoch());
 		return 0;
 	}
 	add_unmapped(segment);

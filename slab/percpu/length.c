@@ -57,7 +57,7 @@ static SLAB_SLOWPATH void lengthen(struct slab_cache *cache)
 	if (flush_lock_is_held() || cache_is_dying(cache))
 		return;
 	arrays = cpu_arrays_create(true);
-	if (!arrays || cache_drain(cache, exchange, &arrays) < 0)
+	if ((!arrays || cache_drain(cache, exchange, &arrays) < 0) && !cache_has_long_arrays(cache))
 		__atomic_store_n(&cache->array_most, cpu_array_room(false), __ATOMIC_RELAXED);
 	if (arrays)
 		cpu_arrays_destroy(arrays);

@@ -21,7 +21,7 @@ normal()
 {
 	grep -E '^(Name|plain|entry|old|size-|0x|object|slab |allocated|freed|    #[01])' |
 		sed -E 's/0x[0-9a-f]+/X/g; s/(ago by|clock by) tid [0-9]+/\1 tid X/; s/ [0-9]+ ms ago/ T/
-			s/^object +[0-9]+ (of its slab: free, in)/object  N \1/; s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/:[0-9]+\)/:X)/
+			s/^object +[0-9]+ (of its slab)/object  N \1/; s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/:[0-9]+\)/:X)/
 			s/used=[0-9]+: debug flags -/used=X: debug flags -/; s/ +$//'
 }
 
@@ -54,19 +54,19 @@ entry                            1       64       1  FZPU
 old                              1       64       1  FZPU
 size-32                          1       32       1  -
 X is 0 bytes from the start of object X of cache plain (64 bytes)
-object  0 of its slab: allocated
+object  N of its slab: allocated
 slab    objects=256 used=X: debug flags -
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  N of its slab: free, in an array or a magazine
 slab    objects=256 used=X: debug flags -
 X is 3 bytes from the start of object X of cache entry (64 bytes)
-object  0 of its slab: allocated
+object  N of its slab: allocated
 slab    objects=682 used=1: debug flags ZPU
 allocated T by tid X (objects) on CPU X
     #0 entry_new (objects.c:X)
     #1 main (objects.c:X)
 X is 0 bytes from the start of object X of cache entry (64 bytes)
-object  1 of its slab: free
+object  N of its slab: free
 slab    objects=682 used=1: debug flags ZPU
 allocated T by tid X (objects) on CPU X
     #0 main (objects.c:X)
@@ -75,17 +75,17 @@ freed T by tid X (objects) on CPU X
     #0 main (objects.c:X)
     #1 __libc_start_call_main (libc_start_call_main.h:X)
 X is 0 bytes from the start of object X of cache size-32 (32 bytes)
-object  0 of its slab: allocated
+object  N of its slab: allocated
 slab    objects=512 used=X: debug flags -
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is memory of libslab that no cache has: free, or its own
 X is not memory of libslab
 X is 0 bytes from the start of object X of cache old (64 bytes)
-object  0 of its slab: allocated
+object  N of its slab: allocated
 slab    objects=256 used=X: debug flags -, legacy layout
 X is 0 bytes from the start of object X of cache plain (64 bytes)
-object  200 of its slab: never handed out
+object  N of its slab: never handed out
 slab    objects=256 used=X: debug flags -
 X is 0 bytes from the start of object X of cache held (64 bytes)
 object  N of its slab: free, in an array or a magazine

@@ -66,7 +66,7 @@ int main(void)
 
 	allocated = slab_alloc(plain);
 	freed = slab_alloc(plain);
-	fresh = allocated + 12800;
+	fresh = allocated + 6400;
 	slab_free(plain, freed);
 	tracked = entry_new(entry);
 	tracked_freed = slab_alloc(entry);
