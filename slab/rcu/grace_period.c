@@ -280,6 +280,8 @@ static void callback(struct rcu_callback *called)
 {
 	struct cache_rcu *rcu = (struct cache_rcu *)called; /* its first member */
 
+	/* It comes after rcu_arm(): liburcu sees to that, but ThreadSanitizer does not see it. */
+	(void)__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE);
 	/* A helper drives, or rcu_stop() was called. */
 	if (!GUARD(rcu_callback_drives, start_driving(rcu))) {
 		rcu_call(rcu);

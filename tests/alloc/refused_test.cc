@@ -148,8 +148,8 @@ TEST_P(RefusedTest, FreesLeaveErrnoWhereTheSystemHasNoMemory)
 	const std::vector<void *> objs = many(cache);
 	unsigned changed = 0;
 
-	/* AddressSanitizer ends the process if it has no memory. */
-	if (under_asan || !refuse(SYS_mmap, ENOMEM))
+	/* Sanitizers end the process if they have no memory. */
+	if (under_asan || under_tsan || !refuse(SYS_mmap, ENOMEM))
 		GTEST_SKIP();
 	for (void *obj : objs) {
 		errno = 4711;
