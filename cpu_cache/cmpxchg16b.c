@@ -12,10 +12,10 @@
  *
  * Why it is right:
  *
- * 1. Each exchange of the head makes the id larger, and it never becomes smaller as long as the user
- *    has the array. So an exchange that expects an id succeeds only if the head has not changed since
- *    the id was read. Readers read the id first, then the word: an exchange with a word of a later
- *    transaction fails.
+ * 1. Each exchange of the head makes the id larger, and it never becomes smaller as long as the
+ *    user has the array. So an exchange that expects an id succeeds only if the head has not
+ *    changed since the id was read. Readers read the id first, then the word: an exchange with a
+ *    word of a later transaction fails.
  *
  * 2. A push on an object that is not settled must first bring it into its entry (settle): it reads
  *    the entry, then reads the head's id again. If the id is as before, the push exchanges the
@@ -23,23 +23,23 @@
  *    written has as its tag an id at which its object was the newest, and two entries with the same
  *    tag in the same place are equal.
  *
- * 3. An entry in use does not change. Let P be the push that brought it into use, with the id t. Before
- *    P's exchange of the head the entry was {object, t}. A thread L that was held up in settle()
- *    could still exchange the entry, if it read the tag t. L read its own id u again after that, so
- *    u >= t. If u = t, L would write what is there. If u > t, the entry was not in use at u; to be
- *    in use again it was settled by a push at an id >= u, so its tag is not t and L's exchange
- *    fails. An entry that was read in two halves, of two transactions, changes nothing in this: the
- *    exchange compares both, and the argument is about the tag.
+ * 3. An entry in use does not change. Let P be the push that brought it into use, with the id t.
+ *    Before P's exchange of the head the entry was {object, t}. A thread L that was held up in
+ *    settle() could still exchange the entry, if it read the tag t. L read its own id u again after
+ *    that, so u >= t. If u = t, L would write what is there. If u > t, the entry was not in use at
+ *    u; to be in use again it was settled by a push at an id >= u, so its tag is not t and L's
+ *    exchange fails. An entry that was read in two halves, of two transactions, changes nothing in
+ *    this: the exchange compares both, and the argument is about the tag.
  *
  * 4. So a thread that pops or takes may read entries one by one: if its exchange of the head
- *    succeeds, the head did not change meanwhile, and neither did entries in use. Each object leaves
- *    by one exchange.
+ *    succeeds, the head did not change meanwhile, and neither did entries in use. Each object
+ *    leaves by one exchange.
  *
  * 5. close() exchanges the head to an id with the flag CLOSED and no object: every exchange that
  *    expects an earlier id fails, whatever the thread read before, also that of a thread which has
- *    the address of short arrays that long ones replaced, which stay closed. Such a thread may still
- *    write entries, which are not in use; it writes no other memory. So fence() has nothing to wait
- *    for. Only cpu_arrays_destroy() ends this, when no thread is in a function of the user.
+ *    the address of short arrays that long ones replaced, which stay closed. Such a thread may
+ *    still write entries, which are not in use; it writes no other memory. So fence() has nothing
+ *    to wait for. Only cpu_arrays_destroy() ends this, when no thread is in a function of the user.
  *
  * An array that was never used has the id 0 and no memory, and close() does not write it. So a
  * section may use it only after it has looked at the user's pointer again (open_new), and cannot

@@ -10,8 +10,8 @@
  * on that CPU undisturbed. The three engines implement the same sections by different means:
  *
  *   rseq        restartable sequences
- *   cmpxchg16b  the newest object, the count and a transaction number in two words, which one locked
- *               double compare-and-exchange commits
+ *   cmpxchg16b  the newest object, the count and a transaction number in two words, which one
+ *               locked double compare-and-exchange commits
  *   mutex       plain C under the array's lock
  *
  * A user reaches its arrays through a pointer of its own ("arrays" below), which sections read. To

@@ -18,7 +18,8 @@ extern "C" {
 #define BASELINE_API __attribute__((visibility("default")))
 
 /*
- *   create      objects of 1 to BASELINE_MAX_OBJECT bytes, aligned to 8; NULL: no memory, or no such size
+ *   create      objects of 1 to BASELINE_MAX_OBJECT bytes, aligned to 8; NULL: no memory, or no
+ *               such size
  *   destroy     all objects of the cache have been freed
  *   alloc_bulk  up to n objects; returns their number
  *   shrink      empty all queues, and return the memory of empty slabs to the system

@@ -116,12 +116,12 @@ static void caches_unlock(void)
  *
  *   0 streams_lock()        glibc's list of streams: only over a fork
  *   1 registry_lock         the list of caches (registry.c)
- *   2 cache->flush_lock     closing arrays, gates, slabs off the lists (flush_lock.h); a thread holds
- *                           the flush_lock of one cache only
+ *   2 cache->flush_lock     closing arrays, gates, slabs off the lists (flush_lock.h); a thread
+ *                           holds the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 node->lock            a node's debug slabs (debug_objects.c, debug_slabs.c), one at a time
- *   5 shard->lock           slabs and their maps (shard.c, objects_take.c, objects_put.c): of one cache,
- *                           two at most, in the order of their addresses
+ *   5 shard->lock           slabs and their maps (shard.c, objects_take.c, objects_put.c): of one
+ *                           cache, two at most, in the order of their addresses
  *   6 depot->lock           the magazines of a node (magazines.c), one at a time
  *   7 guard lock            guarded objects (guard_slabs.c)
  *   8 pages_lock            free slabs and segments (pages/lock.c)

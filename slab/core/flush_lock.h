@@ -7,8 +7,8 @@
  *   (closing.c) or while pages are returned (decay.c).
  * - No code of the application runs under flush_lock, or while the thread has closed a cache:
  *   destructors and reports run afterwards.
- * - A fork takes flush_lock, so in the child no array is half empty. The child opens arrays that threads
- *   had closed, and lists slabs whose pages they were returning (cache->purging).
+ * - A fork takes flush_lock, so in the child no array is half empty. The child opens arrays that
+ *   threads had closed, and lists slabs whose pages they were returning (cache->purging).
  * - Between two pieces of work a thread lets threads that fork, or need memory, take the lock. A
  *   mutex alone would not: the thread that holds it relocks it before they wake up.
  */

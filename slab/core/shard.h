@@ -4,13 +4,13 @@
  *
  * A slab is on one list of its shard, or on none:
  *   bucket 0 to 7   it has some free objects, more of them the higher the bucket was when it was
- *                   listed: frees leave it where it is, and an allocation that finds it in the wrong
- *                   bucket moves it
+ *                   listed: frees leave it where it is, and an allocation that finds it in the
+ *                   wrong bucket moves it
  *   SLAB_EMPTY      no object is in use; the shard keeps such slabs for a while, and other caches
  *                   may take them before the process grows
  *   SLAB_FULL       no free object: on no list; a free lists it
- *   SLAB_OFF        a thread works on it (purges its pages, empties it, or it is a legacy slab): on no
- *                   list. Frees only set bits. slab_put_on() lists it again
+ *   SLAB_OFF        a thread works on it (purges its pages, empties it, or it is a legacy slab): on
+ *                   no list. Frees only set bits. slab_put_on() lists it again
  *
  * The lock of slab->shard protects the slab's map, free, initialized, up, bucket, next and prev.
  * A slab moves to another shard of the cache with both locks, taken in the order of their

@@ -4,8 +4,8 @@
  *
  * If the fault handler is installed (fault_installed()), a pointer to unmapped memory leads to the
  * user
- * 0. A pointer to readable memory that is not libslab's leads to an arbitrary word. So a caller whose
- * comparison fails checks segment_known() before it reads the slab.
+ * 0. A pointer to readable memory that is not libslab's leads to an arbitrary word. So a caller
+ * whose comparison fails checks segment_known() before it reads the slab.
  */
 #pragma once
 

@@ -42,8 +42,8 @@ static inline void growth_check(void)
 /* The bytes at which there is something to do for the soft limit (soft.h) again. */
 uint64_t growth_soft_next(void);
 
-/* Memory was returned: a process that has shrunk runs reviews, and meets the soft limit, when it grows
- * again. */
+/* Memory was returned: a process that has shrunk runs reviews, and meets the soft limit, when it
+ * grows again. */
 void growth_after_decay(void);
 
 /* The next step behind `used` bytes: 1/part of them, or `least` if that is more. */

@@ -39,8 +39,8 @@ struct pages {
 	uint64_t free_slab_bytes; /* of free units that hold memory */
 	uint64_t empty_bytes;     /* of slabs of caches without an object in use */
 	uint64_t large_bytes;     /* bytes of pages or mappings of large allocations */
-	uint64_t
-		reaped; /* bytes that caches took from others since the last review (memory/growth.h) */
+	/* Bytes that caches took from others since the last review (memory/growth.h). */
+	uint64_t reaped;
 	struct account account; /* of slabs and large allocations */
 	uint64_t soft_limit; /* of the same bytes (memory/soft.h); 0: none */
 	uint64_t soft_from; /* the bytes from which on a thread looks at it */

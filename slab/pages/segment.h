@@ -50,9 +50,8 @@ __extension__ struct slab { /* for C++: a flexible array member */
 	const void *user; /* the cache, with a tag if frees must take the slow path: slab_user() */
 	uint16_t objects; /* room for objects */
 	uint16_t free; /* bits that are set in map */
-	uint16_t
-		initialized; /* objects that were in use before: the others have never been touched, and
-				 their bits are 0 */
+	/* Objects that were in use before: the others were never touched, and their bits are 0. */
+	uint16_t initialized;
 	uint16_t up; /* with so many free objects a free lists the slab anew */
 	uint8_t bucket; /* the list on which the slab is, or why it is on none (core/shard.h) */
 	uint8_t shift; /* the slab has 1 << shift bytes */
@@ -65,8 +64,8 @@ __extension__ struct slab { /* for C++: a flexible array member */
 	uint32_t populated; /* bytes from base on that were populated */
 	union {
 		uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
-		uint32_t
-			profiled; /* large allocations: the site of a sampled one (profile.h), or 0 */
+		/* Large allocations: the site of a sampled one (profile.h), or 0. */
+		uint32_t profiled;
 	};
 	uint16_t unbacked; /* number of UNBACKED_BYTES below `populated` without memory */
 	uint8_t size_class; /* of the page layer: the size of the descriptor */
@@ -108,8 +107,8 @@ struct segment_room {
 struct segment {
 	uint64_t magic;
 	struct segment *next; /* list of all segments, newest first; none is removed */
-	uint64_t
-		mapped; /* bytes: SEGMENT_SIZE, less of one in parts, or more for a large allocation */
+	/* Bytes: SEGMENT_SIZE, less of one in parts, or more for a large allocation. */
+	uint64_t mapped;
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 	char *base; /* large allocations: the first byte */
 	struct segment *next_room; /* giants; segments whose units are unmapped */

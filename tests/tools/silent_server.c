@@ -10,8 +10,8 @@
  *   plain   whatever else the environment says
  *   copies  uses the shared library $LIBSLAB, and has a copy of its own that is
  *           not in use
- *   both    has a copy of its own with a cache and $LIBSLAB with another, and frees an object of the latter
- *           to its own
+ *   both    has a copy of its own with a cache and $LIBSLAB with another, and frees an object of
+ *           the latter to its own
  *   empty   has libslab and creates no cache
  */
 #include <slab/control.h>

@@ -71,7 +71,8 @@ int memory_read(struct memory *memory, uint64_t address, size_t size, void *to);
 /* A range of memory that the program may write to. */
 struct memory_range {
 	uint64_t start, end;
-	bool is_stack; /* it belongs to one thread: its bytes below the stack pointer are not in use */
+	/* It belongs to one thread: its bytes below the stack pointer are not in use. */
+	bool is_stack;
 };
 typedef int memory_range_fn(const struct memory_range *range, void *arg);
 

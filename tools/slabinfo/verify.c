@@ -67,8 +67,6 @@ const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snaps
 	return text;
 }
 
-/* --- reports ---------------------------------------------------------------------------------- */
-
 static const char large_name[] = "size-large";
 
 /* --- reports ---------------------------------------------------------------------------------- */

@@ -115,8 +115,9 @@ struct backend_search {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none. Later: LDAP_TIMELIMIT_EXCEEDED */
 	unsigned long work_limit; /* entries to evaluate; 0: none. One more:
 				     LDAP_ADMINLIMIT_EXCEEDED */
-	uint64_t after_id; /* skip entries up to this id: that of the last entry of the page
-				     before. Entries come in the order of their ids. 0: from the start */
+	/* Skip entries up to this id: that of the last entry of the page before. Entries come in
+	 * the order of their ids. 0: from the start. */
+	uint64_t after_id;
 	/* Whether the client abandoned the search: it ends with LDAP_CANCELLED. NULL: never. */
 	bool (*abandoned)(void *arg);
 	/* Called, perhaps more than once, when the search turns out to take long. NULL: not. */
@@ -174,7 +175,8 @@ struct backend_modification {
 	enum backend_change change;
 	struct dirsrv_bytes type;
 	const struct dirsrv_bytes *values;
-	size_t count; /* BACKEND_DELETE: 0 deletes all values; BACKEND_REPLACE: 0 removes the type */
+	/* BACKEND_DELETE: 0 deletes all values; BACKEND_REPLACE: 0 removes the type. */
+	size_t count;
 };
 
 /* backend_modify: all modifications in their order, or none. Also LDAP_NO_SUCH_ATTRIBUTE,

@@ -26,7 +26,7 @@ enum filter_kind {
 	FILTER_GREATER, /* >= */
 	FILTER_LESS, /* <= */
 	FILTER_PRESENT,
-	FILTER_UNDEFINED /* extensible: no matching rule is supported; and what the client must not ask */
+	FILTER_UNDEFINED /* extensible: no matching rule exists; what the client must not ask */
 };
 
 enum filter_result { FILTER_FALSE, FILTER_TRUE, FILTER_RESULT_UNDEFINED };

@@ -17,7 +17,7 @@
 
 /* How values of a type match. Normal forms are in the order of the values, byte by byte. */
 enum schema_rule {
-	SCHEMA_CASE_IGNORE, /* blanks at the ends dropped, several in a row as one; letters folded */
+	SCHEMA_CASE_IGNORE, /* blanks at the ends dropped, several in a row as one; case folded */
 	SCHEMA_CASE_EXACT, /* blanks as above */
 	SCHEMA_TELEPHONE, /* without blanks and '-' */
 	SCHEMA_INTEGER,
