@@ -136,10 +136,13 @@ static unsigned colour(const struct slab_cache *cache, struct slab *slab)
 {
 	const uintptr_t unit = (uintptr_t)slab->base >> SEGMENT_UNIT_SHIFT;
 	const unsigned line = unit * COLOUR_STEP % COLOUR_LINES;
-	const unsigned most = (unsigned)(COLOUR_LINES * CPU_CACHELINE / cache->size);
-	const unsigned n = most * line / COLOUR_LINES;
+	unsigned most, n;
 
-	if (slab->initialized || !n || !cache->coloured)
+	if (slab->initialized || !cache->coloured)
+		return slab->objects;
+	most = (unsigned)(COLOUR_LINES * CPU_CACHELINE / cache->size);
+	n = most * line / COLOUR_LINES;
+	if (!n)
 		return slab->objects;
 	for (unsigned word = 0; word * 64 < n; word++)
 		set_map(slab, word, bits_low(n - word * 64));

@@ -185,8 +185,7 @@ size_t slab_reclaim(size_t bytes)
 /* Has another thread returned memory to the process? */
 static bool has_room(const struct retry *retry)
 {
-	return alloc_failure_cause() == ALLOC_FAILURE_PROCESS &&
-	       account_used() + retry->bytes <= slab_limit();
+	return alloc_failure_cause() == ALLOC_FAILURE_PROCESS && account_has_room(retry->bytes);
 }
 
 /* Take back free memory. true: some memory became free, or may have become free. */

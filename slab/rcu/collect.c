@@ -74,9 +74,10 @@ static void refuse(struct adding *adding, uint64_t bits)
 	const struct run *run = &adding->run;
 
 	for (; bits; bits &= bits - 1, adding->refused++)
-		rcu_note_double(adding->bad,
-				slab_object(adding->rcu->cache, run->slab,
-					    run->word * 64 + (unsigned)__builtin_ctzll(bits)));
+		put_note(adding->bad,
+			 slab_object(adding->rcu->cache, run->slab,
+				     run->word * 64 + (unsigned)__builtin_ctzll(bits)),
+			 PUT_FREE_ALREADY);
 }
 
 /* The bits of a run that are free, or wait in the other phase. A debug slab knows from its records
@@ -142,7 +143,7 @@ static void add(struct adding *adding, void *obj)
 	const struct run now = {slab, (unsigned)index / 64, UINT64_C(1) << (index & 63)};
 
 	if (SLAB_UNLIKELY(index < 0)) {
-		rcu_note_double(adding->bad, obj);
+		put_note(adding->bad, obj, PUT_FREE_ALREADY);
 		adding->refused++;
 		return;
 	}

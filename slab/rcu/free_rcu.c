@@ -225,10 +225,11 @@ static void add(struct slab_cache *cache, void *obj, uint64_t *ret_pending, stru
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
 		const enum cpu_result result = cpu_engine->push(&cache->rcu_arrays, obj);
+
 		if (result == CPU_DONE)
 			return;
 		if (result == CPU_DOUBLE) {
-			rcu_note_double(ret_bad, obj);
+			put_note(ret_bad, obj, PUT_FREE_ALREADY);
 			return;
 		}
 		if (__atomic_load_n(&cache->rcu_arrays, __ATOMIC_RELAXED) != cache->rcu->arrays)

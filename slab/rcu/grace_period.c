@@ -82,8 +82,10 @@ static void free_word(struct slab_cache *cache, struct slab *slab, unsigned word
 		bits = free_singly(cache, slab, word, bits);
 	twice = bits ? objects_put_bits(cache, slab, word, bits) : 0;
 	for (; SLAB_UNLIKELY(twice); twice &= twice - 1)
-		rcu_note_double(bad, (char *)base + (word * 64 + (unsigned)__builtin_ctzll(twice)) *
-							    cache->size);
+		put_note(bad,
+			 (char *)base +
+				 (word * 64 + (unsigned)__builtin_ctzll(twice)) * cache->size,
+			 PUT_FREE_ALREADY);
 }
 
 /* Free the waiting objects of a slab; returns their number. The objects of a word are freed when

@@ -81,12 +81,6 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 		rcu_call(rcu);
 }
 
-/* Note an object that was free already, for a report. */
-static inline void rcu_note_double(struct put_bad *bad, void *obj)
-{
-	put_note(bad, obj, PUT_FREE_ALREADY);
-}
-
 /* Around callbacks of a cache: a thread of libslab registers with the cache's flavour. Other
  * threads do nothing. rcu_enter() returns the argument of rcu_leave(). */
 const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
