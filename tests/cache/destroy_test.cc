@@ -459,46 +459,4 @@ TEST_F(DestroyTest, ForEachCachesFunctionDoesNotDestroyItsCache)
 	EXPECT_EQ(result, -EBUSY);
 }
 
-/* Each call pins the same cache once more. */
-int at_depth(struct slab_cache *cache, unsigned depth, const std::function<int()> &body)
-{
-	struct inner {
-		struct slab_cache *cache;
-		unsigned depth;
-		const std::function<int()> *body;
-	} arg = {cache, depth, &body};
-
-	return slab_for_each_cache(
-		[](struct slab_cache *each, void *to) {
-			auto *at = static_cast<inner *>(to);
-
-			if (each != at->cache)
-				return 0;
-			return at->depth > 1 ? at_depth(each, at->depth - 1, *at->body)
-					     : (*at->body)();
-		},
-		&arg);
-}
-
-TEST_F(DestroyTest, AThreadKnowsEachOfItsPins)
-{
-	test_cache cache(object_size);
-	struct slab_cache *c = cache;
-	int destroyed = 0;
-	std::string child = "no fork";
-
-	std::thread([&] {
-		at_depth(c, 20, [&] {
-			if (cache_pins_of_mine(c) != 20)
-				return -1;
-			destroyed = slab_cache_destroy(c);
-			child = run_in_child_now([&] { return c->pins == 20 ? 0 : 1; });
-			return 1;
-		});
-	}).join();
-	EXPECT_EQ(destroyed, -EBUSY);
-	EXPECT_EQ(child, "");
-	EXPECT_EQ(cache_pins_of_mine(c), 0u);
-}
-
 } /* namespace */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of caches while it changes. */
+#include "../support/objects.h"
+#include "../support/process.h"
 #include "../support/rooms.h"
 
 namespace
@@ -89,6 +91,48 @@ TEST(RegistryTest, ASearchWaitsForTheLock)
 	ASSERT_NE(found, nullptr);
 	cache_unpin(&pin);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* Each call pins the same cache once more. */
+int at_depth(struct slab_cache *cache, unsigned depth, const std::function<int()> &body)
+{
+	struct inner {
+		struct slab_cache *cache;
+		unsigned depth;
+		const std::function<int()> *body;
+	} arg = {cache, depth, &body};
+
+	return slab_for_each_cache(
+		[](struct slab_cache *each, void *to) {
+			auto *at = static_cast<inner *>(to);
+
+			if (each != at->cache)
+				return 0;
+			return at->depth > 1 ? at_depth(each, at->depth - 1, *at->body)
+					     : (*at->body)();
+		},
+		&arg);
+}
+
+TEST(RegistryTest, AThreadKnowsEachOfItsPins)
+{
+	test_cache cache(64);
+	struct slab_cache *c = cache;
+	int destroyed = 0;
+	std::string child = "no fork";
+
+	std::thread([&] {
+		at_depth(c, 20, [&] {
+			if (cache_pins_of_mine(c) != 20)
+				return -1;
+			destroyed = slab_cache_destroy(c);
+			child = run_in_child_now([&] { return c->pins == 20 ? 0 : 1; });
+			return 1;
+		});
+	}).join();
+	EXPECT_EQ(destroyed, -EBUSY);
+	EXPECT_EQ(child, "");
+	EXPECT_EQ(cache_pins_of_mine(c), 0u);
 }
 
 } /* namespace */
