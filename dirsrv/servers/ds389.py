@@ -143,9 +143,6 @@ class Ds389:
             raise Failure(f"make ended without {path}")
         return path
 
-    def environment(self):
-        return {}
-
     def template(self, name, values):
         path = os.path.join(self.prefix, "share", "dirsrv", "data", name)
         with open(path, encoding="utf-8") as file:

@@ -94,9 +94,6 @@ class OpenLdap:
             raise Failure(f"make ended without {path}")
         return path
 
-    def environment(self):
-        return {}
-
     def place(self, folder, password):
         os.makedirs(os.path.join(folder, "db"), exist_ok=True)
         with open(os.path.join(folder, "slapd.conf"), "w", encoding="utf-8") as file:

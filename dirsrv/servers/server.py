@@ -65,12 +65,10 @@ class Run:
         self.process = None
 
     def environment(self, **more):
-        theirs = self.server.environment()
-        paths = [os.path.join(ROOT, "build", "lib"), theirs.pop("LD_LIBRARY_PATH", "")]
         inherited = {name: value for name, value in os.environ.items()
                      if name in ("PATH", "LANG") or name.startswith("SLAB_")}
-        return {"SLAB_CONTROL": "on", **inherited, "HOME": self.folder, **theirs, **more,
-                "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+        return {"SLAB_CONTROL": "on", **inherited, "HOME": self.folder, **more,
+                "LD_LIBRARY_PATH": os.path.join(ROOT, "build", "lib")}
 
     def load(self):
         ldif = os.path.join(self.folder, "entries.ldif")
