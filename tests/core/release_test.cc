@@ -11,6 +11,7 @@
 #include "../support/readers.h"
 #include "../support/reports.h"
 #include "../support/without_thread.h"
+#include "../support/once.h"
 
 namespace
 {
@@ -247,32 +248,21 @@ TEST(Release, AChildChecksNoSlabWhoseMemoryIsGone)
 
 /* --- limits -------------------------------------------------------------------------- */
 
-std::function<void()> on_unlocked;
-
-/* At its next drop of a shard's lock a thread has taken slabs off their list. */
-void after_the_take(int point)
-{
-	if (point != CPU_INJECT_UNLOCKED)
-		return;
-	cpu_inject_hook = nullptr;
-	on_unlocked();
-}
-
 void expect_success_while_slabs_leave(struct slab_cache *leaves, struct slab_cache *grows)
 {
 	std::atomic<bool> done{false};
 	std::thread other;
 	void *obj = nullptr;
 
-	on_unlocked = [&] {
+	/* At its next drop of a shard's lock a thread has taken slabs off their list. */
+	once_at(CPU_INJECT_UNLOCKED, [&] {
 		other = std::thread([&] {
 			obj = slab_alloc(grows);
 			done = true;
 		});
 		for (int ms = 0; ms < 50 && !done; ms++)
 			usleep(1000);
-	};
-	cpu_inject_hook = after_the_take;
+	});
 	EXPECT_GT(cache_release(leaves, 0), 1u);
 	ASSERT_TRUE(other.joinable());
 	other.join();

@@ -4,6 +4,7 @@
 
 #include "../support/process.h"
 #include "../support/refuse.h"
+#include "../support/once.h"
 #include "percpu.h"
 
 namespace
@@ -214,16 +215,6 @@ TEST_F(ClosingTest, AHandlerFindsAClosedCacheEmpty)
 
 /* --- other caches ----------------------------------------------------------------------------- */
 
-std::function<void()> on_emptied;
-
-void where_an_array_is_emptied(int point)
-{
-	if (point != CPU_INJECT_ARRAY_EMPTIED)
-		return;
-	cpu_inject_hook = nullptr;
-	on_emptied();
-}
-
 /* A thread that empties an array has objects of its cache in its hands. */
 TEST_F(ClosingTest, ADrainOfShortArraysWaitsForNoOtherCache)
 {
@@ -233,7 +224,7 @@ TEST_F(ClosingTest, ADrainOfShortArraysWaitsForNoOtherCache)
 
 	slab_free(other, slab_alloc(other));
 	free(alloc(10));
-	on_emptied = [&] {
+	once_at(CPU_INJECT_ARRAY_EMPTIED, [&] {
 		drains = std::thread([&] {
 			cache_drain(other, nullptr, nullptr);
 			done = true;
@@ -241,8 +232,7 @@ TEST_F(ClosingTest, ADrainOfShortArraysWaitsForNoOtherCache)
 		for (int ms = 0; ms < 200 && !done; ms++)
 			usleep(1000);
 		EXPECT_TRUE(done);
-	};
-	cpu_inject_hook = where_an_array_is_emptied;
+	});
 	cache_drain(cache_, nullptr, nullptr);
 	ASSERT_TRUE(drains.joinable());
 	drains.join();

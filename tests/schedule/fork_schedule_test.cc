@@ -241,13 +241,23 @@ TEST_F(ForkScheduleTest, AChildHasNoHalfMagazine)
 	for_plans(1, 60, [] {
 		arena all(array_length);
 
-		fill_magazines(all, 1);
-		while (objects_held(all.cache()))
-			all.alloc();
+		fill_a_magazine(all);
 		run_scheduled(1, {[&] { all.alloc(); }, forks_now([&] {
 					  return works(all.cache(), all.in_use(), array_length);
 				  })});
 	});
+}
+
+/* Slabs without an object in use. */
+void make_empties(arena &all)
+{
+	std::vector<void *> objs;
+
+	for (int i = 0; i < 24; i++)
+		objs.push_back(all.alloc());
+	for (void *obj : objs)
+		all.free(obj);
+	cache_drain(all.cache(), nullptr, nullptr);
 }
 
 TEST_F(ForkScheduleTest, AChildHasAllSlabsThatItsParentReleased)
@@ -255,13 +265,8 @@ TEST_F(ForkScheduleTest, AChildHasAllSlabsThatItsParentReleased)
 	for_plans(1, 60, [] {
 		arena all(2);
 		struct slab_cache *cache = all.cache();
-		std::vector<void *> objs;
 
-		for (int i = 0; i < 24; i++)
-			objs.push_back(all.alloc());
-		for (void *obj : objs)
-			all.free(obj);
-		cache_drain(cache, nullptr, nullptr);
+		make_empties(all);
 		run_scheduled(1, {[&] { cache_release(cache, 0); }, forks_now([&] {
 					  slab_cache_shrink(cache);
 					  return cache_count_slabs(cache) || cache->account.used
@@ -286,13 +291,8 @@ TEST_F(ForkScheduleTest, AChildDestroysAllObjectsOfSlabsThatItsParentReleased)
 		args.dtor = [](void *obj, void *) { twice += made.erase(obj) != 1; };
 		arena all(2, &args);
 		struct slab_cache *cache = all.cache();
-		std::vector<void *> objs;
 
-		for (int i = 0; i < 24; i++)
-			objs.push_back(all.alloc());
-		for (void *obj : objs)
-			all.free(obj);
-		cache_drain(cache, nullptr, nullptr);
+		make_empties(all);
 		run_scheduled(1, {[&] { cache_release(cache, 0); }, forks_now([&] {
 					  slab_cache_shrink(cache);
 					  if (cache->node[0].leaving.first)

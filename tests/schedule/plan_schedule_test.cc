@@ -121,9 +121,7 @@ TEST(PlanScheduleTest, TwoThreadsEmptyAMagazine)
 	for_plans(1, 200, [] {
 		arena all(array_length);
 
-		fill_magazines(all, 1);
-		while (objects_held(all.cache()))
-			all.alloc();
+		fill_a_magazine(all);
 		run_scheduled(1, {[&] { all.alloc(); }, [&] { close_and_look(all); },
 				  [&] { all.alloc(); }});
 	});

@@ -151,3 +151,11 @@ inline std::vector<void *> fill_magazines(arena &all, unsigned full)
 	}
 	return objs;
 }
+
+/* A magazine is full, and the array is empty. */
+inline void fill_a_magazine(arena &all)
+{
+	fill_magazines(all, 1);
+	while (objects_held(all.cache()))
+		all.alloc();
+}
