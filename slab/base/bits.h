@@ -2,6 +2,7 @@
 /* The arithmetic of bit maps. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The number of set bits: __builtin_popcountll() may be a function call. */
@@ -18,3 +19,12 @@ static inline uint64_t bits_low(unsigned n)
 {
 	return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
+
+/* Are the set bits neighbours? x is not 0. */
+static inline bool bits_are_run(uint64_t x)
+{
+	return !((x + (x & -x)) & x);
+}
+
+/* What one instruction of most processors handles. */
+typedef uint64_t two_words __attribute__((vector_size(16)));

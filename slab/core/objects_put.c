@@ -84,18 +84,22 @@ static void set_run(struct put *put, struct slab *slab, unsigned index, unsigned
 static unsigned run_length(unsigned n, void *const *objs, ptrdiff_t step)
 {
 	const char *expect = (const char *)objs[0] + step;
+	two_words want = {(uintptr_t)expect, (uintptr_t)(expect + step)};
 	unsigned k = 1;
 
-	for (; k + 4 <= n; k += 4, expect += 4 * step) {
-		const uintptr_t differs =
-			((uintptr_t)objs[k] ^ (uintptr_t)expect) |
-			((uintptr_t)objs[k + 1] ^ (uintptr_t)(expect + step)) |
-			((uintptr_t)objs[k + 2] ^ (uintptr_t)(expect + 2 * step)) |
-			((uintptr_t)objs[k + 3] ^ (uintptr_t)(expect + 3 * step));
+	for (; k + 8 <= n; k += 8) {
+		two_words got[4], differs = {0, 0};
 
-		if (differs)
+		memcpy(got, objs + k, sizeof(got));
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < 4; i++) {
+			differs |= got[i] ^ want;
+			want += 2 * (uintptr_t)step;
+		}
+		if (differs[0] | differs[1])
 			break;
 	}
+	expect += (ptrdiff_t)(k - 1) * step;
 	for (; k < n && objs[k] == expect; k++)
 		expect += step;
 	return k;
@@ -192,12 +196,20 @@ static struct shard *shard_of_first(const struct slab_cache *cache, void *const 
 	return GUARD(put_first_of_cache, shard && shard_is_of(shard, cache)) ? shard : cache->shard;
 }
 
+static bool are_neighbours(size_t size, void *const *objs)
+{
+	const size_t step = (size_t)((char *)objs[1] - (char *)objs[0]);
+
+	return step == size || step == -size;
+}
+
 static void fetch_ahead(const struct slab_cache *cache, unsigned n, void *const *objs)
 {
-	if (n < 2 || cache_count_slabs(cache) <= SLABS_IN_CACHE)
+	if (n < 2 || are_neighbours(cache->size, objs) ||
+	    cache_count_slabs(cache) <= SLABS_IN_CACHE)
 		return;
 	for (unsigned i = 0; i < n; i++)
-		__builtin_prefetch(slab_of(objs[i]), 1);
+		__builtin_prefetch(&slab_of(objs[i])->base, 1);
 }
 
 void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_bad *ret_bad)

@@ -74,6 +74,8 @@ static uint64_t lowest(uint64_t bits, unsigned n)
 {
 	unsigned end = 0;
 
+	if (bits_are_run(bits))
+		return bits & (((bits & -bits) << n) - 1);
 	for (unsigned half = 32; half; half /= 2)
 		if (bits_count(bits & bits_low(end + half)) <= n)
 			end += half;
@@ -179,7 +181,8 @@ static struct slab *best(struct shard *shard)
 	for (unsigned moves = 0; shard->buckets; moves++) {
 		struct slab *slab = shard->bucket[__builtin_ctz(shard->buckets)];
 
-		__builtin_prefetch(slab->next);
+		if (slab->next)
+			__builtin_prefetch(&slab->next->base);
 		if (moves == MOVES || !slab_relist(shard, slab))
 			return slab;
 	}
@@ -215,19 +218,24 @@ static bool pick_from_best(struct take *take)
 /* n pointers to neighbours that end at `end`, the lowest last. */
 static void **expand_run(char *first, unsigned n, size_t size, void **end)
 {
-	char *obj = first + (size_t)(n - 1) * size;
+	const uintptr_t last = (uintptr_t)first + (size_t)(n - 1) * size;
+	two_words pair = {last, last - size};
+	void **to = end - n;
 
-	for (void **to = end - n; to < end; obj -= size)
-		*to++ = obj;
+	for (; to + 2 <= end; to += 2) {
+		memcpy(to, &pair, sizeof(pair));
+		pair -= 2 * size;
+	}
+	if (to < end)
+		*to = first;
 	return end - n;
 }
 
 static void **expand(const struct pick *pick, size_t size, void **end)
 {
 	uint64_t bits = pick->bits;
-	const uint64_t low = bits & -bits;
 
-	if (!((bits + low) & bits) && bits != low)
+	if (bits_are_run(bits) && bits & (bits - 1))
 		return expand_run(pick->at + (size_t)__builtin_ctzll(bits) * size, bits_count(bits),
 				  size, end);
 	for (; bits; bits &= bits - 1) {
