@@ -42,12 +42,33 @@ struct slab_debug;
  * initialized, up, bucket.
  */
 __extension__ struct slab { /* for C++: a flexible array member */
+	struct slab *next, *prev; /* the list that `bucket` names */
+	const void *user; /* the cache, with a tag if frees must take the slow path: slab_user() */
+	union {
+		struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
+		size_t large; /* large allocations: bytes requested (slab_large()) */
+	};
+	uint32_t populated; /* bytes from base on that were populated */
+	uint32_t idle_since; /* epoch since which decay finds it idle; 0: not idle */
+	union {
+		uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
+		/* Large allocations: the site of a sampled one (profile.h), or 0. */
+		uint32_t profiled;
+	};
+	union {
+		uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
+		uint32_t layout; /* of a vacant slab (space.h) */
+	};
+	uint16_t unbacked; /* number of UNBACKED_BYTES below `populated` without memory */
+	uint8_t size_class; /* of the page layer: the size of the descriptor */
+	uint8_t sealed; /* its addresses are inaccessible (space.c) */
+	uint32_t spare[3];
+
+	/* A cache line begins here, with all that a flush needs. */
 	char *base; /* the first object */
 	struct shard
 		*shard; /* of an ordinary slab of a cache; NULL: of no slab, a debug slab, a large
 				allocation. Changes with the locks of both shards */
-	struct slab *next, *prev; /* the list that `bucket` names */
-	const void *user; /* the cache, with a tag if frees must take the slow path: slab_user() */
 	uint16_t objects; /* room for objects */
 	uint16_t free; /* bits that are set in map */
 	/* Objects that were in use before: the others were never touched, and their bits are 0. */
@@ -56,24 +77,6 @@ __extension__ struct slab { /* for C++: a flexible array member */
 	uint8_t bucket; /* the list on which the slab is, or why it is on none (core/shard.h) */
 	uint8_t shift; /* the slab has 1 << shift bytes */
 	uint8_t node;
-	uint32_t idle_since; /* epoch since which decay finds it idle; 0: not idle */
-	union {
-		struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
-		size_t large; /* large allocations: bytes requested (slab_large()) */
-	};
-	uint32_t populated; /* bytes from base on that were populated */
-	union {
-		uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
-		/* Large allocations: the site of a sampled one (profile.h), or 0. */
-		uint32_t profiled;
-	};
-	uint16_t unbacked; /* number of UNBACKED_BYTES below `populated` without memory */
-	uint8_t size_class; /* of the page layer: the size of the descriptor */
-	uint8_t sealed; /* its addresses are inaccessible (space.c) */
-	union {
-		uint32_t destroyer; /* the thread that destroys its objects (core/release.c) */
-		uint32_t layout; /* of a vacant slab (space.h) */
-	};
 	uint64_t map
 		[]; /* ordinary slabs: a bit for each object, 1 is free; then slab_waiting(). Large
 			   allocations: LARGE_WORDS */
@@ -83,7 +86,8 @@ __extension__ struct slab { /* for C++: a flexible array member */
  * (large_type.c). */
 #define LARGE_WORDS 3u
 
-static_assert(sizeof(struct slab) == 80, "with a map of six words it takes two cache lines");
+static_assert(offsetof(struct slab, base) == 64 && sizeof(struct slab) == 96,
+	      "what a flush needs lies in one cache line, with a map of four words");
 
 /* The words of a map with a bit for each object. */
 static inline unsigned map_words(unsigned objects)
