@@ -19,11 +19,11 @@
 #include "percpu/length.h"
 #include "percpu/magazines.h"
 
-/* The most objects that one step of a refill takes from slabs, and one of a flush returns: they lie
- * on the stack of a thread that calls malloc(). */
-#define MOVE_MAX 128u
-/* The same of further steps, which call nothing that needs much stack. */
-#define FURTHER_MAX 256u
+/* The most objects that one step takes from slabs or returns to them: they lie on the stack of a
+ * thread that calls malloc(). */
+#define MOVE_MAX 256u
+/* The same where a step may create a slab, or wait for memory. */
+#define CREATE_MAX 128u
 /* From so many objects on a refill takes whole words of a map. */
 #define WHOLE_WORDS_FROM 64u
 
@@ -117,33 +117,46 @@ static bool keep(struct slab_cache *cache, unsigned n, void **objs)
 	return false;
 }
 
+/* A thread that has so much on its stack creates no slab. false: no partial slab had an object. */
+static __attribute__((noinline)) bool refill_from_partial(struct slab_cache *cache,
+							  struct shard *shard, unsigned want)
+{
+	void *objs[MOVE_MAX + 1];
+	unsigned step, n, left = want;
+
+	do {
+		step = left < MOVE_MAX ? left : MOVE_MAX;
+		n = objects_take(cache, shard, step, objs, TAKE_PARTIAL);
+		left -= n;
+	} while (keep(cache, n, objs + step - n) && n == step && left);
+	return left < want;
+}
+
 static __attribute__((noinline)) void *refill_from_slabs(struct slab_cache *cache, unsigned node,
 							 int cpu, unsigned want)
 {
-	void *objs[MOVE_MAX + 1];
+	void *objs[CREATE_MAX + 1];
 	const unsigned n = take_near(cache, node, cpu, want, objs);
 	void *obj;
 
 	if (!n)
 		return NULL;
 	obj = objs[want - 1]; /* keep() overwrites it */
-	cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
 	keep(cache, n - 1, objs + want - n);
 	return obj;
 }
 
-/* Further objects of partial slabs for the array: the caller has its object. */
-static __attribute__((noinline)) void refill_further(struct slab_cache *cache, struct shard *shard,
-						     unsigned want)
+static void *refill(struct slab_cache *cache, unsigned node, int cpu, unsigned want)
 {
-	void *objs[FURTHER_MAX + 1];
-	unsigned step, n;
+	void *obj = NULL;
 
-	do {
-		step = want < FURTHER_MAX ? want : FURTHER_MAX;
-		n = objects_take(cache, shard, step, objs, TAKE_PARTIAL);
-		want -= n;
-	} while (keep(cache, n, objs + step - n) && n == step && want);
+	if (want > CREATE_MAX && refill_from_partial(cache, shard_at(cache, node, cpu), want))
+		obj = cpu_pop(cache);
+	if (!obj)
+		obj = refill_from_slabs(cache, node, cpu, want < CREATE_MAX ? want : CREATE_MAX);
+	if (obj)
+		cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
+	return obj;
 }
 
 void *cache_refill(struct slab_cache *cache)
@@ -164,9 +177,7 @@ void *cache_refill(struct slab_cache *cache)
 			return obj;
 		}
 	}
-	obj = refill_from_slabs(cache, node, cpu, want < MOVE_MAX ? want : MOVE_MAX);
-	if (obj && want > MOVE_MAX)
-		refill_further(cache, shard_at(cache, node, cpu), want - MOVE_MAX);
+	obj = refill(cache, node, cpu, want);
 	idle_kick();
 	maintenance_resume();
 	return obj;
@@ -193,7 +204,7 @@ static void free_one(struct slab_cache *cache, void *obj, const void *caller)
 }
 
 /* Return n objects of this CPU's array to their slabs, some at a time. */
-static void flush(struct slab_cache *cache, int cpu, unsigned n)
+static __attribute__((noinline)) void flush(struct slab_cache *cache, int cpu, unsigned n)
 {
 	void *objs[MOVE_MAX + 1];
 	size_t got = 1;
