@@ -40,6 +40,9 @@ extern void *own_array(size_t size) __attribute__((visibility("hidden")));
 extern void *own_object_aligned(size_t size, size_t align) __attribute__((visibility("hidden")));
 extern void *own_array_aligned(size_t size, size_t align) __attribute__((visibility("hidden")));
 
+/* A function of the C++ library for the code at `caller`; NULL: there is none. */
+void *find_of_cxx(const char *name, const void *caller) __attribute__((visibility("hidden")));
+
 /* Has the program replaced none of the throwing forms? */
 static inline bool are_own(void)
 {

@@ -51,19 +51,21 @@ static const char *library_of(const void *address)
 	return dladdr(address, &info) ? info.dli_fname : NULL;
 }
 
-/* The operator of the C++ library; NULL: there is none. A plug-in may have loaded that for itself
- * alone, or contain it (-static-libstdc++), so that the search behind this library does not find
- * it. */
-static union operator find_operator(const char *name, const void *caller)
+/* A plug-in may have loaded the C++ library for itself alone, or contain it (-static-libstdc++), so
+ * that the search behind this library does not find it. */
+void *find_of_cxx(const char *name, const void *caller)
 {
 	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
-	union operator found = {.address = dlsym(RTLD_NEXT, name) };
+	void *found = dlsym(RTLD_NEXT, name);
 
-	for (size_t i = 0; !found.address && i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		found.address = find_in(libraries[i], name);
-	if (!found.address)
-		found.address = find_in(library_of(caller), name);
-	return found;
+	for (size_t i = 0; !found && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		found = find_in(libraries[i], name);
+	return found ? found : find_in(library_of(caller), name);
+}
+
+static union operator find_operator(const char *name, const void *caller)
+{
+	return (union operator){.address = find_of_cxx(name, caller) };
 }
 
 /* For those that must not return NULL. */

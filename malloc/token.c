@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <slab/token.h>
 
@@ -78,33 +79,49 @@ void *__alloc_token_pvalloc(size_t size, uint64_t token)
 	return pvalloc(size);
 }
 
-/* --- new: if there is no memory, the plain operator tries once more and fails as it must ------ */
+/* --- new ------------------------------------------------------------------------------ */
 
-static inline void *typed(enum slab_pair pair, size_t size, uint64_t token, const void *caller)
+/* More than any operator can have. */
+#define NEVER ((size_t)PTRDIFF_MAX + 1)
+
+/* The loop of the standard asks the new handler for memory until there is none. */
+static __attribute__((noinline, cold)) bool handler_ran(const void *caller)
 {
-	return are_own() ? slab_token_new(pair, 0, size, token, caller) : NULL;
+	union {
+		void *address;
+		void (*(*get)(void))(void);
+	} const found = {.address = find_of_cxx("_ZSt15get_new_handlerv", caller)};
+	void (*handler)(void) = found.address ? found.get() : NULL;
+
+	if (handler)
+		handler();
+	return handler;
 }
 
-static inline void *typed_aligned(enum slab_pair pair, size_t size, size_t align, uint64_t token,
-				  const void *caller)
-{
-	return are_own_aligned() ? slab_token_new(pair, align, size, token, caller) : NULL;
-}
+#define THROWS(name) (!strstr(#name, "nothrow"))
 
-#define NEW(typed_call, type, name, parameters, arguments)                                         \
+/* The plain operator fails as it must. One that does not throw would have to catch what a handler
+ * throws: it tries again without a type. */
+#define NEW(own, typed_call, type, name, parameters, arguments)                                    \
 	type name parameters;                                                                      \
 	type __alloc_token_##name AND_TOKEN parameters                                             \
 	{                                                                                          \
-		void *ptr = typed_call;                                                            \
+		void *ptr = NULL;                                                                  \
                                                                                                    \
+		while (LIKELY(own) && !LIKELY(ptr = typed_call) && THROWS(name))                   \
+			if (!handler_ran(CALLER)) {                                                \
+				size = NEVER;                                                      \
+				break;                                                             \
+			}                                                                          \
 		return LIKELY(ptr) ? ptr : name arguments;                                         \
 	}
 /* _Znw…: new; _Zna…: new[] */
 #define PAIR(name) (#name[3] == 'a' ? SLAB_PAIR_NEW_ARRAY : SLAB_PAIR_NEW)
 #define NEW_PLAIN(type, name, ...)                                                                 \
-	NEW(typed(PAIR(name), size, token, CALLER), type, name, __VA_ARGS__)
+	NEW(are_own(), slab_token_new(PAIR(name), 0, size, token, CALLER), type, name, __VA_ARGS__)
 #define NEW_ALIGNED(type, name, ...)                                                               \
-	NEW(typed_aligned(PAIR(name), size, align, token, CALLER), type, name, __VA_ARGS__)
+	NEW(are_own_aligned(), slab_token_new(PAIR(name), align, size, token, CALLER), type, name, \
+	    __VA_ARGS__)
 
 TOKEN_ENTRIES_NEW(NEW_PLAIN)
 TOKEN_ENTRIES_ALIGNED_NEW(NEW_ALIGNED)

@@ -6,6 +6,7 @@
 #include "preloaded.h"
 
 #include <slab/pointer.h>
+#include <slab/stats.h>
 #include <slab/token.h>
 
 extern "C" {
@@ -127,6 +128,68 @@ TEST(TokenEntries, WithoutMemoryTheyFailAsThePlainOnes)
 		EXPECT_EQ(entry.allocate(hidden(too_large)), nullptr) << entry.name;
 	for (const entry &entry : all_of({&throwing_entries, &throwing_aligned_entries}))
 		EXPECT_THROW(entry.allocate(hidden(too_large)), std::bad_alloc) << entry.name;
+}
+
+/* Take objects of one type until its limit. */
+std::vector<void *> take_all(std::uint64_t type)
+{
+	std::vector<void *> all;
+
+	try {
+		while (all.size() < 100000)
+			all.push_back(__alloc_token__Znwm(size, type));
+	} catch (const std::bad_alloc &) {
+	}
+	return all;
+}
+
+void release_all(const std::vector<void *> &all)
+{
+	for (void *ptr : all)
+		::operator delete(ptr);
+}
+
+class TokenLimit : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (!is_live)
+			GTEST_SKIP() << "without libslab_malloc.so there are no types";
+		void *ptr = __alloc_token__Znwm(size, type);
+
+		ASSERT_EQ(slab_stat_write(slab_cache_of(ptr), "limit", 256 << 10), 0);
+		::operator delete(ptr);
+	}
+
+	static constexpr std::uint64_t type = 0x11117;
+};
+
+TEST_F(TokenLimit, StopsNew)
+{
+	const std::vector<void *> all = take_all(type);
+
+	EXPECT_LT(all.size(), (256 << 10) / size);
+	release_all(all);
+}
+
+TEST_F(TokenLimit, AsksTheNewHandler)
+{
+	static std::vector<void *> all;
+	static unsigned asked;
+
+	all = take_all(type);
+	std::set_new_handler([] {
+		asked++;
+		release_all(all);
+		all.clear();
+	});
+	void *ptr = __alloc_token__Znwm(size, type);
+
+	std::set_new_handler(nullptr);
+	EXPECT_EQ(asked, 1U);
+	EXPECT_EQ(slab_cache_name(slab_cache_of(ptr)), std::string("token-0000000000011117"));
+	::operator delete(ptr);
 }
 
 TEST(TokenEntries, WrongAlignmentsAreRefused)
