@@ -64,10 +64,10 @@ struct slab_answer {
  * slab_inspect: answer a request from memory.
  *
  * @root     address of the root
- * @request  "ping", "stats", "slabs [NAME]", "traces allocated|freed SINCE NAME", "profile",
- *           "waste", "objects [NAME]", "object ADDRESS", "regions", or "validate [NAME]", which
- *           needs a process that stands still, or a core file. Without a name, one pass answers
- *           for all caches
+ * @request  "ping", "stats", "slabs [NAME]", "traces allocated|freed SINCE [NAME]",
+ *           "profile", "waste", "objects [NAME]", "object ADDRESS", "regions", or "validate
+ *           [NAME]", which needs a process that stands still, or a core file. Without a name, one
+ *           pass answers for all caches
  * @answer   set by the function; the caller frees it with slab_answer_free(), also after an error
  *
  * errno has no meaning after the call.

@@ -10,47 +10,64 @@
 #include "pages/os.h"
 
 #define SITES_FIRST 64u
-#define STACKS_MAX (1u << 20)
+#define SITES_MAX (1u << 20)
 
-/* The sums of one stack. An entry is in use if count is not 0. */
+/* The sums of one stack in one cache. An entry is in use if count is not 0. */
 struct call_site {
 	uint32_t stack;
 	int tid_min, tid_max;
+	uint32_t cache;
 	uint64_t count, waste;
 	uint64_t when_sum, when_min, when_max;
 	uint64_t cpus[SLAB_CALL_SITE_CPUS / 64];
 	uint64_t nodes;
 };
 
-/* A table with at least twice as many entries as there are stacks, up to STACKS_MAX. */
-bool call_sites_begin(struct call_sites *sites, unsigned stacks)
+static struct call_site *find(const struct call_sites *sites, uint32_t cache, uint32_t stack)
 {
-	sites->room = SITES_FIRST;
-	while (sites->room < 2 * ((size_t)stacks + SITES_FIRST) && sites->room < STACKS_MAX)
-		sites->room *= 2;
-	sites->site = os_map(sites->room * sizeof(*sites->site), 1);
-	return sites->site;
-}
+	size_t i = (uint32_t)((stack + cache * UINT32_C(0x85ebca6b)) * UINT32_C(0x9e3779b1)) &
+		   (sites->room - 1);
 
-void call_sites_end(struct call_sites *sites)
-{
-	os_unmap(sites->site, sites->room * sizeof(*sites->site));
-}
-
-/* --- adding ---------------------------------------------------------------------- */
-
-static struct call_site *find(const struct call_sites *sites, uint32_t stack)
-{
-	size_t i = (uint32_t)(stack * UINT32_C(0x9e3779b1)) & (sites->room - 1);
-
-	while (sites->site[i].count && sites->site[i].stack != stack)
+	while (sites->site[i].count &&
+	       (sites->site[i].stack != stack || sites->site[i].cache != cache))
 		i = (i + 1) & (sites->room - 1);
 	return &sites->site[i];
 }
 
-static void start(struct call_site *site, const struct track *track)
+/* A table with at least twice as many entries as there are call sites, up to SITES_MAX. */
+bool call_sites_reserve(struct call_sites *sites, unsigned more)
+{
+	struct call_sites grown = *sites;
+
+	if (!grown.room)
+		grown.room = SITES_FIRST;
+	while (grown.room < 2 * (sites->used + more + SITES_FIRST) && grown.room < SITES_MAX)
+		grown.room *= 2;
+	if (grown.room == sites->room)
+		return true;
+	grown.site = os_map(grown.room * sizeof(*grown.site), 1);
+	if (!grown.site)
+		return false;
+	for (size_t i = 0; i < sites->room; i++)
+		if (sites->site[i].count)
+			*find(&grown, sites->site[i].cache, sites->site[i].stack) = sites->site[i];
+	call_sites_end(sites);
+	*sites = grown;
+	return true;
+}
+
+void call_sites_end(struct call_sites *sites)
+{
+	if (sites->site)
+		os_unmap(sites->site, sites->room * sizeof(*sites->site));
+}
+
+/* --- adding ---------------------------------------------------------------------- */
+
+static void start(struct call_site *site, uint32_t cache, const struct track *track)
 {
 	*site = (struct call_site){.stack = track->stack,
+				   .cache = cache,
 				   .tid_min = (int)track->tid,
 				   .tid_max = (int)track->tid,
 				   .when_min = track->when,
@@ -59,16 +76,15 @@ static void start(struct call_site *site, const struct track *track)
 
 static void add(struct call_sites *sites, const struct track *track, unsigned node, uint64_t waste)
 {
-	struct call_site *site = find(sites, track->stack);
+	struct call_site *site = find(sites, sites->cache, track->stack);
 	int tid = (int)track->tid;
 
 	if (!site->count) {
-		/* One entry stays free, so that every search ends; further stacks are left
-		 * out. */
+		/* One entry stays free, so that every search ends. */
 		if (sites->used + 1 >= sites->room)
 			return;
 		sites->used++;
-		start(site, track);
+		start(site, sites->cache, track);
 	}
 	site->count++;
 	site->waste += waste;
@@ -111,7 +127,7 @@ void call_sites_add(struct call_sites *sites, const struct slab_debug *debug, co
 		add_object(sites, debug, records + (size_t)i * debug->stride, node);
 }
 
-/* --- sorting: the most objects first ------------------------------------------- */
+/* --- sorting: by cache, the most objects first --------------------------------- */
 
 static void swap(struct call_site *a, struct call_site *b)
 {
@@ -121,19 +137,24 @@ static void swap(struct call_site *a, struct call_site *b)
 	*b = held;
 }
 
-/* Restore the heap below i; the smallest count is on top. */
+static bool is_behind(const struct call_site *a, const struct call_site *b)
+{
+	return a->cache != b->cache ? a->cache > b->cache : a->count < b->count;
+}
+
+/* Restore the heap below i; what comes last is on top. */
 static void sift(struct call_site *site, size_t i, size_t n)
 {
 	for (;;) {
-		size_t least = i, child = 2 * i + 1;
+		size_t last = i, child = 2 * i + 1;
 
 		for (size_t c = child; c < n && c < child + 2; c++)
-			if (site[c].count < site[least].count)
-				least = c;
-		if (least == i)
+			if (is_behind(&site[c], &site[last]))
+				last = c;
+		if (last == i)
 			return;
-		swap(&site[i], &site[least]);
-		i = least;
+		swap(&site[i], &site[last]);
+		i = last;
 	}
 }
 
@@ -155,6 +176,12 @@ static size_t compact(struct call_sites *sites)
 		if (sites->site[i].count)
 			sites->site[n++] = sites->site[i];
 	return n;
+}
+
+void call_sites_sort(struct call_sites *sites)
+{
+	sites->used = compact(sites);
+	sort(sites->site, sites->used);
 }
 
 /* --- the result ------------------------------------------------------------------ */
@@ -181,16 +208,17 @@ long call_sites_each(struct call_sites *sites, uint64_t now,
 		     const void *from, int (*fn)(const struct slab_call_site *site, void *arg),
 		     void *arg)
 {
-	const size_t n = compact(sites);
 	long seen = 0;
 
 	now = now < sites->newest ? sites->newest : now;
-	sort(sites->site, n);
-	for (size_t i = 0; i < n; i++) {
+	for (; sites->next < sites->used; sites->next++) {
+		const struct call_site *next = &sites->site[sites->next];
 		struct slab_call_site site;
 
-		fill(&site, &sites->site[i], now);
-		site.frames = frames(from, sites->site[i].stack, site.frame);
+		if (next->cache != sites->cache)
+			break;
+		fill(&site, next, now);
+		site.frames = frames(from, next->stack, site.frame);
 		seen++;
 		if (fn(&site, arg))
 			break;

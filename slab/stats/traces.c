@@ -53,9 +53,10 @@ static long each_site(struct traces *traces,
 {
 	long seen = -ENODATA;
 
-	if (!call_sites_begin(&traces->sites, depot_count()))
+	if (!call_sites_reserve(&traces->sites, depot_count()))
 		return -ENOMEM;
 	cache_each_slab(traces->cache, add_slab, traces);
+	call_sites_sort(&traces->sites);
 	if (traces->tracked)
 		seen = call_sites_each(&traces->sites, track_now(), frames_of, NULL, fn, arg);
 	call_sites_end(&traces->sites);

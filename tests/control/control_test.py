@@ -450,7 +450,7 @@ class Debug(Control):
         self.start()
         self.request("debug u entry")
         self.server.do_task("l")
-        answer, pid = self.look(self.server.pid, "traces allocated 0 entry"), self.server.pid
+        answer, pid = self.look(self.server.pid, "traces allocated 0 entry")["traces"][0], self.server.pid
         site, = answer["sites"]
         self.assertEqual((answer["tracked"], answer["kind"]), (True, "allocated"))
         self.assertEqual([site[key] for key in ("count", "waste", "tid_min", "tid_max", "nodes")], [100, 0, pid, pid, "0"])
@@ -548,8 +548,8 @@ class Debug(Control):
                                   "K, M, G, KiB, MiB or GiB"),
                 (f"debug {'x' * 100} entry", f'"{"x" * 32}"' + flags)):
             self.assertEqual(self.error(words), error)
-        kinds = 'traces needs "allocated" or "freed", a mark or 0, and the name of a cache'
-        for words, error in (("", kinds), (" freed entry", kinds), (" lost 0 entry", 'traces are "allocated" or "freed", not "lost"'),
+        kinds = 'traces needs "allocated" or "freed", and a mark or 0'
+        for words, error in (("", kinds), (" freed", kinds), (" lost 0 entry", 'traces are "allocated" or "freed", not "lost"'),
                              (" freed 0 nobody", 'no cache is called "nobody"'),
                              *((f" freed {mark} entry", f'"{mark}" is no mark; accepted: what "mark" answered, and 0 for all')
                                for mark in ("-1", "99999999999999999999"))):

@@ -278,7 +278,7 @@ static void query_all(struct memory *memory)
 		"slabs",
 		"slabs pblock",
 		"traces allocated 0 entry",
-		"traces freed 0 entry",
+		"traces freed 0",
 		"objects",
 		"object 4096",
 		"regions",

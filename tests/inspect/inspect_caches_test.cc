@@ -30,8 +30,31 @@ TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
 	}
 }
 
+/* They have one stack: the call site counts in each cache for itself. */
+TEST(InspectTest, CallSitesOfManyCachesAreKeptApart)
+{
+	constexpr unsigned n = 300;
+	std::vector<std::unique_ptr<test_cache>> caches;
+	std::vector<std::unique_ptr<objects>> held;
+
+	for (unsigned i = 0; i < n; i++) {
+		caches.push_back(std::make_unique<test_cache>(64, SLAB_STORE_USER));
+		held.push_back(std::make_unique<objects>(*caches[i], i + 1));
+	}
+
+	const std::string text = inspect("traces allocated 0").text;
+
+	for (unsigned i = 0; i < n; i++) {
+		const std::size_t at = text.find("\"name\":\"" + caches[i]->name() + "\"");
+
+		ASSERT_NE(at, std::string::npos);
+		expect_has(text.substr(at, text.find("\"waste\"", at) - at),
+			   "\"sites\":[{" + number("count", i + 1));
+	}
+}
+
 struct cache_in_use {
-	test_cache cache{64};
+	test_cache cache{64, SLAB_STORE_USER};
 	objects held{cache, 1};
 };
 
@@ -48,7 +71,8 @@ TEST(InspectTest, ReadsGrowInProportionToTheCaches)
 		return reads;
 	};
 
-	for (const char *request : {"stats", "slabs", "validate", "objects", "waste"}) {
+	for (const char *request :
+	     {"stats", "slabs", "validate", "objects", "waste", "traces allocated 0"}) {
 		caches.clear();
 
 		const std::size_t none = reads_with(request, 0), some = reads_with(request, 100);

@@ -62,7 +62,7 @@ class Accepted(Case):
         self.valid(self.documents("--list"))
 
     def test_what_is_read_of_a_process(self):
-        self.valid(self.look(Server(self).pid, "stats", "slabs", "slabs entry", "slabs empty", "traces freed 0 entry",
+        self.valid(self.look(Server(self).pid, "stats", "slabs", "slabs entry", "slabs empty", "traces freed 0",
                              "objects", "objects entry", "regions", "waste", "validate", "slabs nobody"))
 
 

@@ -279,9 +279,11 @@ class Debug(Case):
     def test_strange_answers_do_no_harm(self):
         for answer in (
                 '{"ok":true,"caches":[7,{},{"name":7,"flags":8,"debug_flags":{}}]}',
-                '{"ok":true,"process":{"now":9,"mark":1},"caches":[{"name":"a","flags":8}],"tracked":true,'
-                '"legacy_slabs":[7,{}],"sites":[7,{},{"stack":7,"waste":1},{"count":1,"stack":[7,{},{"file":7}]}]}',
-                '{"ok":true,"process":7,"caches":[{"name":"a","flags":8}],"tracked":7,"legacy_slabs":{},"sites":{}}'):
+                '{"ok":true,"process":{"now":9,"mark":1},"caches":[{"name":"a","flags":8}],"legacy_slabs":[7,{}],'
+                '"traces":[7,{},{"name":"b"},{"name":"a","tracked":true,"sites":[7,{},{"stack":7,"waste":1},'
+                '{"count":1,"stack":[7,{},{"file":7}]}]}]}',
+                '{"ok":true,"process":7,"caches":[{"name":"a","flags":8}],"legacy_slabs":{},'
+                '"traces":[{"name":"a","tracked":7,"sites":{}}]}'):
             impostor = Impostor(self, lambda *_, answer=answer: answer)
             for words in (["-z", "-t"], ["-z", "-t", "--json"], ["--since-mark=1"], ["--mark"], ["-da"], ["--sample=1"],
                           ["--fail=-"], ["-r"]):
@@ -340,8 +342,7 @@ class Tracking(Case):
 
     def test_advice_means_this_cache_whatever_its_name(self):
         """A shell reads the command in the advice, and slabinfo a regular expression in it."""
-        process = Impostor(self, lambda *_: '{"slab":2,"ok":true,"caches":[{"name":"(a.b)|c\'*$"}],'
-                                            '"tracked":false,"sites":[]}\n')
+        process = Impostor(self, lambda *_: '{"slab":2,"ok":true,"caches":[{"name":"(a.b)|c\'*$"}]}\n')
         pattern = r"'^\(a\.b\)\|c'\''\*\$$'"
         self.assertIn(f"slabinfo -p {process.pid} -du {pattern}\n", self.slabinfo("-t"))
         self.assertIn(f"slabinfo -dfzpu {pattern}\n", self.slabinfo("--set", "(a.b)|c'*$.debug=1", status=2))
@@ -350,10 +351,10 @@ class Tracking(Case):
     def test_waste_and_ranges_stand_as_in_the_kernels_tool(self):
         Impostor(self, lambda *_: json.dumps({
             "slab": 2, "ok": True, "caches": [{"name": "slab-32", "slabs": 1, "object_size": 32, "objects": 12}],
-            "tracked": True, "sites": [{
+            "traces": [{"name": "slab-32", "tracked": True, "sites": [{
                 "count": 12, "waste": 168, "age_min": 950, "age_avg": 12345, "age_max": 190000000, "tid_min": 7, "tid_max": 9,
                 "cpus": "0,2-3", "nodes": "0-1",
-                "stack": [{"address": 4660}, {"address": 4661, "file": "/no/such.so", "offset": 255}]}]}) + "\n")
+                "stack": [{"address": 4660}, {"address": 4661, "file": "/no/such.so", "offset": 255}]}]}]}) + "\n")
         self.assertEqual(self.slabinfo("-t").splitlines()[:3], [
             "slab-32: allocated objects by call site",
             "     12 0x1234 waste=168/14 age=950ms/12.3s/2d04h pid=7-9 cpus=0,2-3 nodes=0-1",

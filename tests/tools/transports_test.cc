@@ -76,7 +76,7 @@ TEST_P(TransportsTest, EveryRequestIsAnsweredTheSame)
 
 	ASSERT_TRUE(memory && plain);
 	for (const char *request : {"ping", "stats", "slabs", "slabs pblock",
-				    "traces allocated 0 entry", "traces freed 0 entry", "objects",
+				    "traces allocated 0 entry", "traces freed 0", "objects",
 				    "objects entry", "object 4096", "regions", "profile", "waste"})
 		EXPECT_EQ(answer(memory, request), answer(plain, request)) << request;
 	memory_close(memory);

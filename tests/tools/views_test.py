@@ -13,7 +13,8 @@ from processes import SOURCE, Case, Impostor, Server, cache_of, read, table_of
 
 GOLDEN = SOURCE / "tests/tools/golden"
 ANSWERS = {"shrink": '"slabs":3', "validate": '"problems":0', "debug": '"before":"-","after":"F","legacy_slabs":0',
-           "sample": '"before":0,"after":5', "traces": '"tracked":true,"now":1000,"sites":[]', "slabs": '"slabs":[]', "reset": '"done":true'}
+           "sample": '"before":0,"after":5', "traces": '"traces":[{"name":"tracked","tracked":true,"sites":[]}]', "slabs": '"slabs":[]',
+           "reset": '"done":true'}
 
 
 class Constant(Case):

@@ -33,8 +33,11 @@ static void locate_frames(struct memory *memory, struct json_object *site)
 
 static void locate_sites(struct memory *memory, struct json_object *answer)
 {
-	struct json_object *sites;
+	struct json_object *sites, *traces;
 
+	if (json_object_object_get_ex(answer, "traces", &traces))
+		for (size_t i = 0; i < json_object_array_length(traces); i++)
+			locate_sites(memory, json_object_array_get_idx(traces, i));
 	if (!json_object_object_get_ex(answer, "sites", &sites))
 		return;
 	for (size_t i = 0; i < json_object_array_length(sites); i++)

@@ -267,46 +267,54 @@ static bool parse_mark(uint64_t *mark, const char *word, size_t len)
 	return *word >= '0' && *word <= '9' && after == word + len && !errno && *mark <= LONG_MAX;
 }
 
-static int put_traces(struct inspection *in, const char *name, enum slab_traces kind,
-		      uint64_t since, struct slab_json *json)
+static void put_traces(struct inspection *in, struct call_sites *sites, size_t cache,
+		       struct slab_json *json)
 {
-	long n;
-
 	control_begin(json, true);
-	slab_json_string(json, "name", name);
-	slab_json_string(json, "kind", kinds[kind]);
+	slab_json_string(json, "name", in->caches[cache].copy->name);
+	slab_json_string(json, "kind", kinds[sites->kind]);
 	slab_json_number(json, "now", in->reader->now_ms);
 	slab_json_open(json, "sites", '[');
-	n = inspect_traces(in, kind, since, put_site, json);
+	inspect_each_site(in, sites, cache, put_site, json);
 	slab_json_close(json, ']');
-	slab_json_bool(json, "tracked", n >= 0);
+	slab_json_bool(json, "tracked", in->caches[cache].tracked);
+	slab_json_close(json, '}');
+}
+
+static int put_all_traces(struct inspection *in, struct call_sites *sites, struct slab_json *json)
+{
+	const int error = inspect_traces(in, sites);
+
+	control_begin(json, true);
+	slab_json_open(json, "traces", '[');
+	for (size_t i = 0; i < in->count && !error; i++)
+		put_traces(in, sites, i, json);
+	slab_json_close(json, ']');
 	control_end(json);
-	/* On any other error, the caller discards the answer. */
-	return n >= 0 || n == -ENODATA ? 0 : (int)n;
+	call_sites_end(sites);
+	return error;
 }
 
 static int answer_traces(struct inspection *in, const char *rest, struct slab_json *json)
 {
 	const char *word, *since;
 	size_t len = control_cut_word(&rest, &word), since_len = control_cut_word(&rest, &since);
-	enum slab_traces kind;
-	uint64_t mark;
+	struct call_sites sites = {.site = NULL};
 	int error;
 
-	if (!*rest)
+	if (!since_len)
 		return refuse(json, -EINVAL,
-			      "traces needs \"allocated\" or \"freed\", a mark or 0, and the name "
-			      "of a cache");
-	if (!parse_kind(&kind, word, len))
+			      "traces needs \"allocated\" or \"freed\", and a mark or 0");
+	if (!parse_kind(&sites.kind, word, len))
 		return refuse(json, -EINVAL, "traces are \"allocated\" or \"freed\", not \"%.*s\"",
 			      WORD_SHOWN(len), word);
-	if (!parse_mark(&mark, since, since_len))
+	if (!parse_mark(&sites.since, since, since_len))
 		return refuse(json, -EINVAL,
 			      "\"%.*s\" is no mark; accepted: what \"mark\" answered, and 0 for "
 			      "all",
 			      WORD_SHOWN(since_len), since);
 	error = inspect_load_meant(in, rest, json);
-	return error ? error : put_traces(in, rest, kind, mark, json);
+	return error ? error : put_all_traces(in, &sites, json);
 }
 
 /* --- the request ------------------------------------------------------------------------ */

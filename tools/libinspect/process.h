@@ -17,6 +17,7 @@
 #include "core/debug_record.h"
 #include "core/root.h"
 #include "core/slab.h"
+#include "debug/call_sites.h"
 #include "pages/account.h"
 #include "report/profile.h"
 
@@ -41,6 +42,7 @@ struct inspect_cache {
 	/* Legacy-layout slabs: those with no debug flags, and the others by flags. */
 	uint64_t legacy_plain, legacy[INSPECT_LAYOUTS];
 	long strays; /* see inspect_held() */
+	bool tracked; /* inspect_traces() saw a slab with tracks */
 	struct inspect_verified verified;
 };
 
@@ -135,9 +137,12 @@ uint64_t inspect_layout_flags(unsigned index);
 
 /* --- call sites (traces_read.c) ----------------------------------------------------------- */
 
-/* slab_cache_traces() for all loaded caches together. */
-long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
-		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
+/* inspect_traces: add up the call sites of all loaded caches, in one scan of the slabs, and sort
+ * them; 0 or -errno. The caller calls call_sites_end() afterwards, also after an error. */
+int inspect_traces(struct inspection *in, struct call_sites *sites);
+/* inspect_each_site: call fn for each of a cache, in the order of the caches. */
+void inspect_each_site(struct inspection *in, struct call_sites *sites, size_t cache,
+		       int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
 
 /* inspect_stack: read the frames of a stack from the depot, SLAB_STACK_MAX at most. Returns their
  * number; 0: the stack is not there. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites: records and tracks are copied slab by slab, and no thread is stopped. */
-#include "debug/call_sites.h"
 #include "pages/os.h"
 #include "process.h"
 #include "report/depot.h"
@@ -10,8 +9,7 @@
 #include <slab/debug.h>
 
 struct scan {
-	struct call_sites sites;
-	bool tracked; /* a slab with tracks was found */
+	struct call_sites *sites;
 	struct inspect_buffer records; /* of the present slab */
 	int error;
 };
@@ -26,20 +24,23 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 {
 	struct scan *scan = arg;
 
-	(void)cache;
 	if (!seen->tagged || !(seen->debug.debug_flags & SLAB_STORE_USER) || scan->error)
 		return;
 	if (seen->debug.stride < sizeof(struct debug_object) + 2 * sizeof(struct track))
 		return;
-	scan->tracked = true;
+	cache->tracked = true;
 	/* The slab was reused between the copies of its descriptor and of its struct slab_debug. */
 	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
 		return;
 	scan->error = inspect_fetch(in, (uintptr_t)(seen->slab.debug + 1), record_bytes(seen),
 				    &scan->records);
-	if (!scan->error)
-		call_sites_add(&scan->sites, &seen->debug, scan->records.bytes,
-			       seen->slab.initialized, seen->slab.node);
+	if (!scan->error && !call_sites_reserve(scan->sites, seen->slab.initialized))
+		scan->error = -ENOMEM;
+	if (scan->error)
+		return;
+	scan->sites->cache = (uint32_t)(cache - in->caches);
+	call_sites_add(scan->sites, &seen->debug, scan->records.bytes, seen->slab.initialized,
+		       seen->slab.node);
 }
 
 unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames)
@@ -71,38 +72,21 @@ static unsigned frames_of(const void *in, uint32_t stack, const void **frames)
 	return inspect_stack(in, stack, frames);
 }
 
-static int read_count(const struct inspection *in, uint32_t *count)
+int inspect_traces(struct inspection *in, struct call_sites *sites)
 {
-	uint32_t numbers[2]; /* next, count: see the layout */
-	int error =
-		inspect_read(in, (uintptr_t)in->root.stacks + offsetof(struct stack_depot, next),
-			     sizeof(numbers), numbers);
+	struct scan scan = {.sites = sites};
+	int error = inspect_each_slab(in, add_slab, &scan);
 
-	*count = numbers[1];
-	return error;
+	inspect_buffer_free(&scan.records);
+	call_sites_sort(sites);
+	return error ? error : scan.error;
 }
 
-long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
-		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
+void inspect_each_site(struct inspection *in, struct call_sites *sites, size_t cache,
+		       int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
 {
-	struct scan scan = {.sites = {.kind = kind, .since = since}};
-	uint32_t stacks;
-	long result = read_count(in, &stacks);
-
-	if (result)
-		return result;
-	if (!call_sites_begin(&scan.sites, stacks))
-		return -ENOMEM;
-	result = inspect_each_slab(in, add_slab, &scan);
-	if (!result)
-		result = scan.error;
-	if (!result)
-		result = scan.tracked ? call_sites_each(&scan.sites, in->reader->now_ms, frames_of,
-							in, fn, arg)
-				      : -ENODATA;
-	inspect_buffer_free(&scan.records);
-	call_sites_end(&scan.sites);
-	return result;
+	sites->cache = (uint32_t)cache;
+	call_sites_each(sites, in->reader->now_ms, frames_of, in, fn, arg);
 }
 
 /* --- the heap profile --------------------------------------------------------------------- */

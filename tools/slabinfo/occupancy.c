@@ -100,7 +100,8 @@ static bool take(struct occupancy *of, struct process *process, const char *name
 		 const struct cache *caches, size_t count)
 {
 	struct json_object *answer = attach_query(process, "slabs", name);
-	size_t *places = answer ? select_places(answer, caches, count) : NULL;
+	size_t *places =
+		answer ? select_places(model_member(answer, "caches"), caches, count) : NULL;
 	const bool loaded = places && add_rows(of, places, count, answer);
 
 	if (answer && !loaded)

@@ -51,9 +51,9 @@ bool select_take(const struct options *options, struct process *process, struct 
 	return true;
 }
 
-size_t *select_places(struct json_object *answer, const struct cache *caches, size_t count)
+size_t *select_places(struct json_object *listed, const struct cache *caches, size_t count)
 {
-	struct json_object *listed = model_member(answer, "caches"), *numbers;
+	struct json_object *numbers;
 	size_t *places = calloc(model_length(listed) + 1, sizeof(*places));
 
 	numbers = places ? json_object_new_object() : NULL;

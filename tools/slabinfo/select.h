@@ -33,10 +33,10 @@ bool select_means(const struct selection *selection, const char *name);
 bool select_take(const struct options *options, struct process *process, struct model *model);
 
 /*
- * select_places: the number among `count` caches of each cache of an answer; `count`: it is none of
- * them. The caller frees them. NULL: no memory.
+ * select_places: the number among `count` caches of each element of a list with names; `count`: it
+ * is none of them. The caller frees them. NULL: no memory.
  */
-size_t *select_places(struct json_object *answer, const struct cache *caches, size_t count);
+size_t *select_places(struct json_object *listed, const struct cache *caches, size_t count);
 
 /* select_fail: an error message that no cache matches the pattern; EXIT_NOTHING. */
 int select_fail(const struct options *options, const struct process *process);

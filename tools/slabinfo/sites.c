@@ -24,22 +24,44 @@ static bool add_site(struct site_list *list, const struct cache *cache, struct j
 	return true;
 }
 
-bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
-	       const char *kind, uint64_t since)
+struct json_object *sites_query(struct process *process, const struct model *model,
+				const char *kind, uint64_t since)
 {
+	const char *name = model->count == 1 ? model->caches->name : NULL;
+	struct json_object *answer, *listed, *traces;
 	char request[64];
-	struct json_object *answer, *sites;
+	size_t *places;
 	bool gone;
 
 	snprintf(request, sizeof(request), "traces %s %" PRIu64, kind, since);
-	answer = select_query(process, request, cache->name, &gone);
-	if (!answer)
-		return gone;
-	sites = model_member(answer, "sites");
-	list->tracked += json_object_get_boolean(model_member(answer, "tracked"));
+	answer = select_query(process, request, name, &gone);
+	if (!answer && !gone)
+		return NULL;
+	listed = model_member(answer, "traces");
+	places = select_places(listed, model->caches, model->count);
+	traces = places ? json_object_new_array() : NULL;
+	if (!traces)
+		fail("no memory for %zu caches", model->count);
+	for (size_t i = 0; i < model_length(listed) && traces; i++)
+		if (places[i] < model->count)
+			json_object_array_put_idx(
+				traces, places[i],
+				json_object_get(json_object_array_get_idx(listed, i)));
+	free(places);
+	json_object_put(answer);
+	return traces;
+}
+
+bool sites_add(struct site_list *list, const struct cache *cache, struct json_object *traces)
+{
+	struct json_object *sites = model_member(traces, "sites");
+
+	if (!traces)
+		return true;
+	list->tracked += json_object_get_boolean(model_member(traces, "tracked"));
 	if (!list->answers)
 		list->answers = json_object_new_array();
-	json_object_array_add(list->answers, answer);
+	json_object_array_add(list->answers, json_object_get(traces));
 	for (size_t i = 0; i < model_length(sites); i++) {
 		if (!add_site(list, cache, json_object_array_get_idx(sites, i))) {
 			fail("no memory for %zu call sites", list->count);

@@ -23,11 +23,14 @@ struct site_list {
 };
 
 /*
- * sites_add: query the call sites of a cache, kind "allocated" or "freed", younger than a
- * mark (0: all). False after an error message: the process did not answer.
+ * sites_query: query the call sites of caches, kind "allocated" or "freed", younger than a mark
+ * (0: all). Returns an array with the answer for each cache, null for one that the process
+ * destroyed; NULL after an error message. sites_add: add those of a cache; false after an error
+ * message.
  */
-bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
-	       const char *kind, uint64_t since);
+struct json_object *sites_query(struct process *process, const struct model *model,
+				const char *kind, uint64_t since);
+bool sites_add(struct site_list *list, const struct cache *cache, struct json_object *traces);
 void sites_free(struct site_list *list);
 
 /* sites_sort: the most objects first. */

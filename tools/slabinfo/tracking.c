@@ -83,50 +83,66 @@ static void print_cache(const struct options *options, struct symbolizer *symbol
 	print_sites(options, symbolizer, freed);
 }
 
+/* What the process answered about each cache. */
+struct answers {
+	struct json_object *allocated, *freed;
+};
+
 static bool show_cache(const struct options *options, struct process *process,
-		       struct symbolizer *symbolizer, const struct cache *cache)
+		       struct symbolizer *symbolizer, const struct cache *cache,
+		       const struct answers *about)
 {
 	struct site_list allocated = {0}, freed = {0};
-	bool answered = sites_add(&allocated, process, cache, "allocated", 0) &&
-			sites_add(&freed, process, cache, "freed", 0);
+	bool added = sites_add(&allocated, cache, about->allocated) &&
+		     sites_add(&freed, cache, about->freed);
 
-	if (answered && allocated.tracked)
+	if (added && allocated.tracked)
 		print_cache(options, symbolizer, cache, &allocated, &freed);
-	else if (answered)
+	else if (added)
 		print_no_data(process, cache);
 	sites_free(&allocated);
 	sites_free(&freed);
-	return answered;
+	return added;
 }
 
-static bool show_json(struct process *process, struct symbolizer *symbolizer,
-		      const struct model *model)
+static bool show(const struct options *options, struct process *process,
+		 struct symbolizer *symbolizer, const struct model *model,
+		 const struct answers *answers)
 {
 	struct site_list list = {0};
-	bool answered = true;
+	bool added = true;
 
-	for (size_t i = 0; answered && i < model->count; i++)
-		answered = sites_add(&list, process, &model->caches[i], "allocated", 0) &&
-			   sites_add(&list, process, &model->caches[i], "freed", 0);
-	if (answered)
+	for (size_t i = 0; added && i < model->count; i++) {
+		const struct cache *cache = &model->caches[i];
+		const struct answers about = {json_object_array_get_idx(answers->allocated, i),
+					      json_object_array_get_idx(answers->freed, i)};
+
+		added = options->json ? sites_add(&list, cache, about.allocated) &&
+						sites_add(&list, cache, about.freed)
+				      : show_cache(options, process, symbolizer, cache, &about);
+	}
+	if (added && options->json)
 		sites_print_json(symbolizer, &list);
 	sites_free(&list);
-	return answered;
+	return added;
 }
 
 int view_tracking(const struct options *options, struct process *process, const struct model *model)
 {
 	struct symbolizer *symbolizer = symbols_open();
-	bool answered = symbolizer != NULL;
+	struct answers answers = {NULL, NULL};
+	bool shown = false;
 
-	if (answered && options->json) {
-		answered = show_json(process, symbolizer, model);
-	} else if (answered) {
-		for (size_t i = 0; i < model->count; i++)
-			answered &= show_cache(options, process, symbolizer, &model->caches[i]);
-	}
+	if (symbolizer)
+		answers.allocated = sites_query(process, model, "allocated", 0);
+	if (answers.allocated)
+		answers.freed = sites_query(process, model, "freed", 0);
+	if (answers.freed)
+		shown = show(options, process, symbolizer, model, &answers);
+	json_object_put(answers.allocated);
+	json_object_put(answers.freed);
 	symbols_close(symbolizer);
-	return answered ? EXIT_DONE : EXIT_NOTHING;
+	return shown ? EXIT_DONE : EXIT_NOTHING;
 }
 
 /* --- growth since a mark ------------------------------------------------------------------ */
@@ -264,13 +280,16 @@ static void print_notes(struct process *process, const struct model *model,
 static bool query_all(struct site_list *list, struct process *process, const struct model *model,
 		      uint64_t mark)
 {
-	for (size_t i = 0; i < model->count; i++) {
-		if (is_tracked(&model->caches[i]) &&
-		    !sites_add(list, process, &model->caches[i], "allocated", mark))
-			return false;
-	}
+	struct json_object *traces = sites_query(process, model, "allocated", mark);
+	bool added = traces;
+
+	for (size_t i = 0; added && i < model->count; i++)
+		if (is_tracked(&model->caches[i]))
+			added = sites_add(list, &model->caches[i],
+					  json_object_array_get_idx(traces, i));
+	json_object_put(traces);
 	sites_sort(list);
-	return true;
+	return added;
 }
 
 static void print_leaks(const struct options *options, struct process *process,

@@ -201,7 +201,7 @@ static int64_t verify(struct process *process, struct symbolizer *symbolizer,
 	struct json_object *answer =
 		attach_query(process, "validate", count == 1 ? caches->name : NULL);
 	struct json_object *listed = model_member(answer, "caches");
-	size_t *places = answer ? select_places(answer, caches, count) : NULL;
+	size_t *places = answer ? select_places(listed, caches, count) : NULL;
 	struct verified *verified = places ? calloc(count + 1, sizeof(*verified)) : NULL;
 	int64_t problems = verified ? 0 : -1;
 
