@@ -29,9 +29,15 @@ struct verify {
 	int error;
 };
 
+/* Count a problem; is it to be reported? */
+static bool count_problem(struct inspect_verified *verified)
+{
+	return verified->problems++ < REPORTS_MAX;
+}
+
 static void tell(struct verify *verify, struct inspect_cache *cache, const struct bug_info *bug)
 {
-	if (cache->verified.problems++ < REPORTS_MAX)
+	if (count_problem(&cache->verified))
 		verify->fn(bug, (size_t)(cache - verify->in->caches), verify->arg);
 }
 
@@ -275,7 +281,7 @@ static void tell_of_zone(struct verify_large *large, const struct damage *damage
 		      ". First byte 0x%02x instead of 0x%02x",
 		      first, last, allocation, bug.found, bug.expected);
 	bug_info_of_copy(&bug, large->memory, SLAB_BYTES_MAX, (const char *)(uintptr_t)at, NULL);
-	if (large->verified.problems++ < REPORTS_MAX)
+	if (count_problem(&large->verified))
 		large->fn(&bug, large->in->count, large->arg);
 }
 

@@ -14,8 +14,6 @@
 #define HIDDEN_NAMES 4
 #define AGAIN_NS 20000000
 
-static const char large_name[] = "size-large";
-
 /* Leaks of one cache and call site: neighbours in the sorted list. */
 struct group {
 	const struct reach_leak *leak;
@@ -37,7 +35,7 @@ static struct json_object *cache_of(const struct reach *reach, uint32_t cache)
 
 static const char *cache_name(const struct reach *reach, uint32_t cache)
 {
-	return cache == REACH_LARGE ? large_name : model_text(cache_of(reach, cache), "name");
+	return cache == REACH_LARGE ? LARGE_NAME : model_text(cache_of(reach, cache), "name");
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -406,7 +404,7 @@ static int expect_match(const struct options *options, struct process *process)
 		return -1;
 	if (!select_take(options, process, &model))
 		return EXIT_USAGE;
-	any = model.count || regexec(&options->regex, large_name, 0, NULL, 0) == 0;
+	any = model.count || regexec(&options->regex, LARGE_NAME, 0, NULL, 0) == 0;
 	model_free(&model);
 	return any ? -1 : select_fail(options, process);
 }

@@ -11,6 +11,9 @@
 
 #include <slab/slab.h>
 
+/* What large allocations are called, as if they were a cache. */
+#define LARGE_NAME "size-large"
+
 /* What a REGEXP means: the cache that is called exactly so alone, or else all whose names match. */
 struct selection {
 	const char *pattern; /* NULL: all caches */

@@ -67,8 +67,6 @@ const char *standing_text(char text[STANDING_TEXT], const struct snapshot *snaps
 	return text;
 }
 
-static const char large_name[] = "size-large";
-
 /* --- reports ---------------------------------------------------------------------------------- */
 
 /* Where a line of a report has a return address: a frame, or "Allocated in 0x… age=…". NULL: it has
@@ -246,8 +244,8 @@ static struct cache *with_large(const struct options *options, const struct mode
 		return NULL;
 	}
 	memcpy(caches, model->caches, model->count * sizeof(*caches));
-	caches[model->count].name = large_name;
-	*ret_count = model->count + select_means(&selection, large_name);
+	caches[model->count].name = LARGE_NAME;
+	*ret_count = model->count + select_means(&selection, LARGE_NAME);
 	return caches;
 }
 
