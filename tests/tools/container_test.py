@@ -3,18 +3,31 @@
 
 usage: container_test.py SOURCE-FOLDER BUILD-FOLDER CLASS...
 """
+import ctypes
+import errno
 import os
+import struct
 import subprocess
 import unittest
 from pathlib import Path
 
-from processes import BUILD, Case, Program, Server, row_of
+from processes import BUILD, SLABINFO, Case, Program, Server, row_of
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+SET_SECCOMP, FILTER, OPENAT2 = 22, 2, 437
 UNSHARE = ["/usr/bin/unshare", "--mount", "--pid", "--fork", "--kill-child"]
 AS_NOBODY = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/unshare", "--user",
              "--map-root-user", "--mount", "--pid", "--fork"]
 # Its runtime directory and its program are in a file system that nobody else sees.
 SCRIPT = """ && mount -t tmpfs none "$0" && cp "$1" "$0/program" && export SLAB_RUNTIME_DIR="$0" && exec "$0/program" plain"""
+
+
+def refuse_openat2(error):
+    """From now on, in this process and in what it becomes."""
+    rules = ((0x20, 0, 0, 0), (0x15, 0, 1, OPENAT2), (0x06, 0, 0, 0x50000 | error), (0x06, 0, 0, 0x7fff0000))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+    if LIBC.prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(code)), 0, 0):
+        raise OSError(ctypes.get_errno(), "no seccomp filters")
 
 
 class Contained(Program):
@@ -85,6 +98,30 @@ class Container(Case):
         os.symlink(f"{self.folder}/slab/{outside.pid}.sock", self.socket_of(process))
         self.refused(["-p", process.number, "-du", "entry"],
                      f"process {process.number} (program) does not answer: No such file or directory")
+
+    def run_without_openat2(self, error, *words):
+        """As on an old kernel (ENOSYS), or in a sandbox (EPERM)."""
+        try:
+            return subprocess.run([SLABINFO, *words], text=True, capture_output=True, check=False,
+                                  preexec_fn=lambda: refuse_openat2(error))
+        except subprocess.SubprocessError:
+            return self.skipTest("no seccomp filters here")
+
+    def test_old_kernels_and_sandboxes_reach_them(self):
+        """They refuse the call that opens a path in the root of a container."""
+        process = Contained(self, self.folder)
+        for error in errno.ENOSYS, errno.EPERM:
+            ran = self.run_without_openat2(error, "-p", process.number, "--mark")
+            self.assertIn(" is set in process ", ran.stdout, ran.stderr)
+
+    def test_old_kernels_follow_no_link(self):
+        outside = Server(self)
+        process = Contained(self, self.folder, before='mount --bind "$0" /mnt')
+        os.unlink(self.socket_of(process))
+        os.symlink(f"/mnt/slab/{outside.pid}.sock", self.socket_of(process))
+        ran = self.run_without_openat2(errno.ENOSYS, "-p", process.number, "-du", "entry")
+        self.assertEqual(ran.stderr, f"slabinfo: process {process.number} (program) does not answer: "
+                                     "Too many levels of symbolic links\n")
 
     def test_others_are_listed_for_root(self):
         process = Program(self, "/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", BUILD / "bin/control_server", "plain")

@@ -30,25 +30,47 @@ static int open_socket(int seconds)
 	return fd;
 }
 
-static int open_resolved(int dir, const char *path, uint64_t resolve)
+/* Open a name in a folder, which it closes; neither a link nor the folder above. */
+static int open_name(int dir, const char *name)
 {
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
+	struct stat file;
+	int fd = -1;
 
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	errno = ELOOP;
+	if (strcmp(name, "..") != 0)
+		fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	close_kept(dir);
+	if (fd < 0 || (fstat(fd, &file) == 0 && !S_ISLNK(file.st_mode)))
+		return fd;
+	close(fd);
+	errno = ELOOP;
+	return -1;
 }
 
-/* Open a socket by its path in the root of another process, "/proc/PID/root" and `below`, which may
- * be a container: no link in there leads out. */
-static int open_in_root(const char *path, const char *below)
+static int open_names(int dir, const char *path)
 {
-	char root[32];
-	int dir, fd;
+	char names[PATH_MAX], *rest;
 
-	snprintf(root, sizeof(root), "%.*s", (int)(below - path), path);
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(names, sizeof(names), "%s", path);
+	for (char *name = strtok_r(names, "/", &rest); name && dir >= 0;
+	     name = strtok_r(NULL, "/", &rest))
+		dir = open_name(dir, name);
+	return dir;
+}
+
+/* Open a path below a root without the links that `resolve` forbids. Kernels before 5.6 and filters
+ * of sandboxes refuse openat2(2); then all links are forbidden. */
+static int open_below(const char *root, const char *path, uint64_t resolve)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
+	const int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
 	if (dir < 0)
 		return -1;
-	fd = open_resolved(dir, below, RESOLVE_IN_ROOT);
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return open_names(dir, path);
 	close_kept(dir);
 	return fd;
 }
@@ -97,18 +119,20 @@ static bool is_of_user(const char *path)
 int peer_connect(const char *path, int seconds)
 {
 	int pid = 0, length = 0, socket, fd;
-	char link[32];
+	char text[32];
 
-	if (sscanf(path, "/proc/%d/root%n", &pid, &length) == 1 && path[length] == '/')
-		socket = open_in_root(path, path + length);
-	else if (is_of_user(path))
-		socket = open_resolved(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
-	else
+	if (sscanf(path, "/proc/%d/root%n", &pid, &length) == 1 && path[length] == '/') {
+		snprintf(text, sizeof(text), "/proc/%d/root", pid);
+		socket = open_below(text, path + length, RESOLVE_IN_ROOT);
+	} else if (is_of_user(path)) {
+		socket = open_below("/", path, RESOLVE_NO_SYMLINKS);
+	} else {
 		return connect_to(path, seconds);
+	}
 	if (socket < 0)
 		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", socket);
-	fd = pid ? connect_as(pid, link, seconds) : connect_to(link, seconds);
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", socket);
+	fd = pid ? connect_as(pid, text, seconds) : connect_to(text, seconds);
 	close_kept(socket);
 	return fd;
 }
