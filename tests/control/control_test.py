@@ -179,6 +179,17 @@ class Protocol(Control):
             Client(self, self.server, b"slab/2 ping\n")
         self.alive()
 
+    def test_clients_that_read_byte_by_byte_keep_no_client_out(self):
+        self.start()
+        root = self.request("ping")["root"]
+        slow = [Client(self, self.server, f"slab/2 read {root} 256 0 1024\n".encode()) for _ in range(40)]
+        begin = time.monotonic()
+        for client in slow:
+            self.assertEqual(client.stream.recv(1), b"{")
+            self.alive()
+        self.assertLess(time.monotonic() - begin, 20)
+        self.has(slow[0].stream.recv(100).decode(), '"ok":true,"bytes":262144')
+
     def test_idle_clients_are_dropped(self):
         """In a process whose control thread has nothing else to wake up for."""
         self.start(SLAB_DECAY_MS="never")

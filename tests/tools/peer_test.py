@@ -8,27 +8,45 @@ import ctypes
 import os
 import signal
 import socket
+import subprocess
+import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from processes import Case, Impostor, Server, row_of
+from processes import BUILD, Case, Impostor, Server, row_of
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWPID = 0x20000000
 FORGED = b'{"slab":2,"ok":true,"process":{"pid":1},"caches":[{"name":"forged","object_size":8,"slabs":1}]}\n'
 
 
-def say_cache(client):
+def say_cache(client, _):
     client.sendall(FORGED)
 
 
-def drip(client):
+def drip(client, _):
     while client.send(b" "):
         time.sleep(0.2)
 
 
-def pour(client):
+def drip_lines(client, request):
+    """Those of reads."""
+    if request.startswith(b"slab/2 ping"):
+        client.sendall(b'{"slab":2,"ok":true,"root":4096,"has_caches":true}\n')
+    else:
+        drip(client, request)
+
+
+def drip_bytes(client, request):
+    """Behind the lines of reads."""
+    if request.startswith(b"slab/2 read"):
+        _, _, _, size, _, count = request.split()
+        client.sendall(b'{"slab":2,"ok":true,"bytes":%d}\n' % (int(size) * int(count)))
+    drip_lines(client, request)
+
+
+def pour(client, _):
     while client.send(b" " * (1 << 20)):
         pass
 
@@ -74,8 +92,8 @@ class Listener:
             client, _ = listener.accept()
             with client:
                 try:
-                    if client.recv(200):
-                        answer(client)
+                    if request := client.recv(200):
+                        answer(client, request)
                 except ConnectionError:
                     pass
 
@@ -113,6 +131,28 @@ class Peer(Case):
         Listener(self, say_cache, afterwards=lambda: os.setuid(65534))
         self.assertIn("forged", self.slabinfo())
 
+    @unittest.skipIf(os.geteuid(), "only root looks into the folders of other users")
+    def test_links_in_folders_of_users_are_not_followed(self):
+        """They may lead to any socket of the machine. A socket is looked at."""
+        folder = tempfile.TemporaryDirectory(prefix="slab-", dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name, "slab", f"{os.getpid()}.sock")
+        path.parent.mkdir()
+        del os.environ["SLAB_RUNTIME_DIR"]
+        for place, link in (path, None), (Path(self.folder, "other.sock"), path):
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(place))
+                listener.listen(8)
+                listener.settimeout(0)
+                if link:
+                    link.symlink_to(place)
+                self.run_slabinfo("--list")
+                if link:
+                    self.assertRaises(BlockingIOError, listener.accept)
+                else:
+                    listener.accept()[0].close()
+                    path.unlink()
+
     def test_one_in_a_container_is_called_as_it_is_here(self):
         process = Listener(self, say_cache, flags=CLONE_NEWPID)
         self.assertTrue(Path(self.folder, "slab/1.sock").exists())
@@ -124,6 +164,18 @@ class Peer(Case):
     def test_an_answer_that_drips_is_not_waited_for(self):
         process = Listener(self, drip)
         self.assertIn(" does not answer: it took too long\n", self.slabinfo("-p", str(process.pid), status=2))
+
+    @unittest.skipIf(os.geteuid(), "only root can give up the right to read memory")
+    def test_reads_that_drip_are_not_waited_for(self):
+        """Without that right, what slabinfo reads comes from the socket."""
+        for answer, error in (drip_lines, "does not answer: it took too long\n"), (drip_bytes, "could not be read\n"):
+            process = Listener(self, answer)
+            begin = time.monotonic()
+            ran = subprocess.run(["/usr/bin/setpriv", "--bounding-set", "-sys_ptrace", BUILD / "bin/slabinfo",
+                                  "-p", str(process.pid)], text=True, capture_output=True, check=False)
+            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+            self.assertTrue(ran.stderr.endswith(error), ran.stderr)
+            self.assertLess(time.monotonic() - begin, 20)
 
     def test_an_answer_without_end_is_cut_off(self):
         process = Listener(self, pour)
