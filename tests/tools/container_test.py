@@ -123,6 +123,15 @@ class Container(Case):
         self.assertEqual(ran.stderr, f"slabinfo: process {process.number} (program) does not answer: "
                                      "Too many levels of symbolic links\n")
 
+    def test_files_of_another_name_are_not_opened(self):
+        """What is mapped lies below a file system in which the program's path leads out."""
+        process = Contained(self, self.folder)
+        self.slabinfo("-p", process.number, "-du", "entry")
+        process.do_task("l")
+        subprocess.run(["/usr/bin/nsenter", "--mount", "--target", process.number, "/bin/sh", "-c",
+                        'mount -t tmpfs none "$0" && ln -s /bin/true "$0/program"', self.folder], check=True)
+        self.assertIn("leak_entries+0x", self.slabinfo("-p", process.number, "-t", "entry"))
+
     def test_others_are_listed_for_root(self):
         process = Program(self, "/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", BUILD / "bin/control_server", "plain")
         process.line()
