@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from processes import BUILD, Case, Impostor, Server, row_of
+from processes import BUILD, SLABINFO, Case, Impostor, Server, row_of
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWPID = 0x20000000
@@ -125,6 +125,20 @@ class Peer(Case):
     def test_a_listener_of_another_user_is_not(self):
         Listener(self, say_cache, become=lambda: os.setresuid(0, 65534, 0), afterwards=lambda: os.setresuid(0, 0, 0))
         self.refused([], "no process has slab caches")
+
+    @unittest.skipIf(os.geteuid(), "only root can be two users")
+    def test_a_listener_of_another_user_is_for_root_alone(self):
+        """Even where files would let others connect."""
+        def become():
+            for path in (self.folder, self.folder + "/slab", f"{self.folder}/slab/{os.getpid()}.sock"):
+                os.chmod(path, 0o777)
+            os.setuid(65533)
+
+        Listener(self, say_cache, become=become)
+        self.assertIn("forged", self.slabinfo())
+        ran = subprocess.run(["/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", SLABINFO], text=True,
+                             capture_output=True, check=False)
+        self.assertEqual((ran.stdout, ran.stderr), ("", "slabinfo: no process has slab caches\n"))
 
     @unittest.skipIf(os.geteuid(), "only root can give it up")
     def test_a_listener_that_gave_up_root_is_believed(self):

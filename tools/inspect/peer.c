@@ -137,10 +137,12 @@ int peer_connect(const char *path, int seconds)
 	return fd;
 }
 
-/* Servers listen as root, and change their user afterwards. */
-static bool is_user_of(uid_t user, pid_t pid)
+/* Servers listen as root, and change their user afterwards. Those of another user serve root alone. */
+static bool is_user_of(uid_t listened, pid_t pid)
 {
-	return user == 0 || (long)user == proc_user(pid);
+	const long user = proc_user(pid), own = geteuid();
+
+	return (listened == 0 || (long)listened == user) && (own == 0 || own == user);
 }
 
 pid_t peer_pid(int fd, pid_t named)

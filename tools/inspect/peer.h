@@ -18,7 +18,7 @@ int peer_connect(const char *path, int seconds);
 /*
  * peer_pid: the pid of the process that listens on the socket to which `fd` is connected. 0: it is
  * not the process `named`. `named` must be its pid here, or in its own container, and it must
- * have begun to listen as its present user, or as root. So a
+ * have begun to listen as its present user, or as root; only root accepts another user's. So a
  * process that cannot be seen from here is not accepted.
  */
 pid_t peer_pid(int fd, pid_t named);
