@@ -384,7 +384,7 @@ unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned wa
 		      unsigned where)
 {
 	struct take take; /* take.pick[] is large, and most calls need little of it */
-	bool look = where & TAKE_PARTIAL;
+	bool look = where & TAKE_PARTIAL || __atomic_load_n(&shard->empty, __ATOMIC_RELAXED);
 
 	take.cache = cache;
 	take.shard = shard;

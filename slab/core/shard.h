@@ -71,7 +71,9 @@ void shard_move(struct shard *from, struct shard *to, struct slab *slab);
 enum {
 	TAKE_PARTIAL = 1, /* slabs of this shard */
 	TAKE_OTHERS = 2, /* slabs of other shards of the node, which move here */
-	TAKE_NEW = 4, /* a new slab; empty slabs of other caches come before growth */
+	/* A new slab, unless the shard has an empty one. Empty slabs of other caches come before
+	 * growth. */
+	TAKE_NEW = 4,
 };
 
 /*

@@ -194,6 +194,19 @@ TEST(BulkTest, NewDeliversFromAFreshCache)
 	free_bulk(cache, objs);
 }
 
+TEST(BulkTest, NewUsesEmptySlabsBeforeItCreatesOthers)
+{
+	test_cache cache(object_size);
+	std::uint64_t first = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		free_bulk(cache, bulk(cache, SLAB_ALLOC_NEW, 3000));
+		if (!first)
+			first = stats_of(cache).slabs;
+	}
+	EXPECT_LE(stats_of(cache).slabs, 2 * first);
+}
+
 TEST(BulkTest, UnknownModesAreRefused)
 {
 	test_cache cache(object_size);
