@@ -5,9 +5,21 @@
  * place of each atomic operation; no other part of ThreadSanitizer is used. The names are the
  * compiler's.
  */
-#include "schedule.h"
+#include "scheduler.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
+
+namespace
+{
+
+template <typename T> void note_lock(const volatile T *at, T before, T after)
+{
+	if (sizeof(T) == sizeof(std::uint32_t))
+		schedule_lock_word(at, static_cast<std::uint32_t>(before),
+				   static_cast<std::uint32_t>(after));
+}
+
+} /* namespace */
 
 extern "C" {
 
@@ -49,12 +61,6 @@ void __tsan_atomic_thread_fence(int)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-#define EXCHANGES(bits, type, op)                                                                  \
-	type __tsan_atomic##bits##_##op(volatile type *at, type value, int)                        \
-	{                                                                                          \
-		schedule_access();                                                                 \
-		return __atomic_##op##_n(at, value, __ATOMIC_SEQ_CST);                             \
-	}
 #define FETCHES(bits, type, op)                                                                    \
 	type __tsan_atomic##bits##_##op(volatile type *at, type value, int)                        \
 	{                                                                                          \
@@ -66,8 +72,12 @@ void __tsan_atomic_thread_fence(int)
 							      type value, int, int)                \
 	{                                                                                          \
 		schedule_access();                                                                 \
-		return __atomic_compare_exchange_n(at, expected, value, weak, __ATOMIC_SEQ_CST,    \
-						   __ATOMIC_SEQ_CST);                              \
+		const bool done = __atomic_compare_exchange_n(at, expected, value, weak,           \
+							      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+                                                                                                   \
+		if (done)                                                                          \
+			note_lock(at, *expected, value);                                           \
+		return done;                                                                       \
 	}
 #define ATOMICS(bits, type)                                                                        \
 	type __tsan_atomic##bits##_load(const volatile type *at, int)                              \
@@ -80,7 +90,14 @@ void __tsan_atomic_thread_fence(int)
 		schedule_access();                                                                 \
 		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                     \
 	}                                                                                          \
-	EXCHANGES(bits, type, exchange)                                                            \
+	type __tsan_atomic##bits##_exchange(volatile type *at, type value, int)                    \
+	{                                                                                          \
+		schedule_access();                                                                 \
+		const type before = __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);              \
+                                                                                                   \
+		note_lock(at, before, value);                                                      \
+		return before;                                                                     \
+	}                                                                                          \
 	FETCHES(bits, type, fetch_add)                                                             \
 	FETCHES(bits, type, fetch_sub)                                                             \
 	FETCHES(bits, type, fetch_and)                                                             \

@@ -114,6 +114,8 @@ public:
 
 	arena &objects() { return *all_; }
 
+	const struct rcu_flavor_struct *flavour() const { return flavour_.get(); }
+
 	void write(unsigned steps)
 	{
 		for (unsigned i = 0; i < steps; i++) {

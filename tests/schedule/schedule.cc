@@ -5,6 +5,10 @@
 #include "../support/process.h"
 #include "../support/rooms.h"
 
+extern "C" {
+#include "base/cancel.h"
+}
+
 namespace
 {
 
@@ -101,6 +105,8 @@ void scheduler::follow_plan()
 
 void scheduler::pass(int point)
 {
+	if (me().alone)
+		return;
 	stop_stepping();
 	note(static_cast<std::uint64_t>(point));
 	for (const auto &one : players_)
@@ -116,6 +122,7 @@ void scheduler::pass(int point)
 		me().sleeps = random(400);
 	if (random(odds_) == 0)
 		give_turn_to(choose());
+	interrupt();
 }
 
 void scheduler::pass_access()
@@ -130,6 +137,7 @@ void scheduler::pass_access()
 	if (random(100) == 0)
 		me().sleeps = random(400);
 	give_turn_to(choose());
+	interrupt();
 }
 
 void scheduler::wait()
@@ -138,28 +146,14 @@ void scheduler::wait()
 	if (++idle_turns_ > turns_to_deadlock)
 		give_up("all threads wait for each other");
 	/* A thread that is nobody's may hold the lock. */
-	if (idle_turns_ > players_.size() * 4)
+	if (idle_turns_ > players_.size() * 4 && !holder_is_stopped())
 		usleep(1);
+	if (me().alone)
+		give_up("a thread that is alone waits");
 	me().waits = true;
 	give_turn_to(choose());
 	me().waits = false;
-}
-
-bool scheduler::stop_in_section()
-{
-	player &self = me();
-
-	note(4);
-	self.aborted = random(8) == 0; /* a signal */
-	self.sleeps = random(2) ? random(60) : 0;
-	give_turn_to(choose());
-	return self.aborted;
-}
-
-void scheduler::abort_sections()
-{
-	for (const auto &one : players_)
-		one->aborted = true;
+	interrupt();
 }
 
 void scheduler::move_to(int cpu)
@@ -178,7 +172,7 @@ std::size_t scheduler::choose()
 	for (std::size_t i = 0; i < players_.size(); i++) {
 		player &one = *players_[i];
 
-		if (one.done)
+		if (one.done || one.stopped)
 			continue;
 		if (one.waits)
 			waiting.push_back(i);
@@ -189,6 +183,8 @@ std::size_t scheduler::choose()
 	}
 	const auto &from = !ready.empty() ? ready : !asleep.empty() ? asleep : waiting;
 
+	if (holder_goes_on(!from.empty()))
+		return choose();
 	if (from.empty())
 		return current_;
 	if (!plan_)
@@ -222,8 +218,11 @@ void scheduler::give_turn_to(std::size_t next)
 
 void scheduler::await(std::size_t self)
 {
+	const int cancel = cancel_disable(); /* a thread ends where the library lets it */
+
 	while (sem_wait(&players_[self]->turn) != 0)
 		;
+	cancel_restore(cancel);
 }
 
 void scheduler::body(std::size_t i, const std::function<void()> &act)
@@ -231,7 +230,14 @@ void scheduler::body(std::size_t i, const std::function<void()> &act)
 	await(i);
 	show_cpu(players_[i]->cpu);
 	mine = this;
+	const std::unique_ptr<scheduler, std::function<void(scheduler *)>> ends(
+		this, [i](scheduler *one) { one->end(i); }); /* it may be cancelled */
+
 	act();
+}
+
+void scheduler::end(std::size_t i)
+{
 	mine = nullptr;
 	stop_stepping();
 	players_[i]->done = true;
@@ -461,7 +467,7 @@ void schedule_yield()
 
 void schedule_steps()
 {
-	if (running_under())
+	if (running_under() && !mine->me().alone)
 		step_through_sections();
 }
 

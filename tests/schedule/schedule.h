@@ -63,5 +63,32 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 struct schedule_faults {
 	unsigned pages_from = 0, pages_to = 0; /* counted from 1 */
 	bool fence = false, visits = false; /* membarrier(2); a thread's change of its CPU */
+	unsigned fences_from = 0, fences_to = 0;
 };
 void schedule_refuse(const schedule_faults &faults);
+/* Since then. */
+unsigned schedule_pages_asked();
+unsigned schedule_fences_asked();
+
+/* The locks that act() takes, in their order; outside of run_scheduled(). Without marks at accesses
+ * those of four bytes are not seen. */
+std::vector<const void *> schedule_locks_of(const std::function<void()> &act);
+
+/* Does the running thread hold a lock? */
+bool schedule_holds();
+
+/* The running thread is preempted when it has taken this lock for the n-th time, and stays so until
+ * the others have ended or wait in vain. Has that happened; and does it last? */
+void schedule_stop_holder(const void *lock, unsigned nth);
+bool schedule_holder_was_stopped();
+bool schedule_holder_is_stopped();
+
+/* From now on, signals interrupt the running thread at one of `odds` marks; NULL: none does. */
+void schedule_signals(const std::function<void()> *handler, unsigned odds = 0);
+/* No other thread goes on meanwhile. */
+void schedule_alone(const std::function<void()> &act);
+/* The locks that the running thread has taken. */
+unsigned schedule_locks_taken();
+
+/* Requests the cancellation of thread i, if it still runs. */
+void schedule_cancel(std::size_t i);

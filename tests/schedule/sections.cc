@@ -11,9 +11,29 @@
 #include "../support/rooms.h"
 
 #include <linux/rseq.h>
-
 #if defined(__x86_64__)
 #include <ucontext.h>
+#endif
+
+bool scheduler::stop_in_section()
+{
+	player &self = me();
+
+	note(4);
+	self.aborted = random(8) == 0; /* a signal */
+	self.sleeps = random(2) ? random(60) : 0;
+	give_turn_to(choose());
+	self.aborted |= interrupt();
+	return self.aborted;
+}
+
+void scheduler::abort_sections()
+{
+	for (const auto &one : players_)
+		one->aborted = true;
+}
+
+#if defined(__x86_64__)
 
 namespace
 {

@@ -25,14 +25,21 @@ namespace
 constexpr unsigned patience = 40; /* turns of others before a bounded wait ends */
 
 schedule_faults refused;
-unsigned pages_asked;
+unsigned pages_asked, fences_asked;
+std::vector<const void *> taken; /* locks, by threads that no scheduler runs */
+
+void took_mutex(scheduler *one, const pthread_mutex_t *mutex)
+{
+	one->me().mutexes.push_back(mutex);
+	one->took(mutex);
+}
 
 /* As if the time were over after some turns of others. */
 int lock_within_patience(scheduler *one, pthread_mutex_t *mutex)
 {
 	for (unsigned i = 0; i < patience; i++) {
 		if (__real_pthread_mutex_trylock(mutex) == 0) {
-			one->me().mutexes.push_back(mutex);
+			took_mutex(one, mutex);
 			return 0;
 		}
 		one->wait();
@@ -78,7 +85,10 @@ long futex(scheduler *one, std::uint32_t *word, long op, std::uint32_t value)
 /* membarrier(2), or the visit of a CPU: sections there end. */
 long fence(scheduler *one, const unsigned long *cpus)
 {
-	if (cpus ? refused.visits : refused.fence) {
+	fences_asked += !cpus;
+	if (cpus ? refused.visits
+		 : refused.fence || (refused.fences_from && fences_asked >= refused.fences_from &&
+				     fences_asked < refused.fences_to)) {
 		errno = EPERM;
 		return -1;
 	}
@@ -95,7 +105,51 @@ long fence(scheduler *one, const unsigned long *cpus)
 void schedule_refuse(const schedule_faults &faults)
 {
 	refused = faults;
-	pages_asked = 0;
+	pages_asked = fences_asked = 0;
+}
+
+unsigned schedule_pages_asked()
+{
+	return pages_asked;
+}
+
+unsigned schedule_fences_asked()
+{
+	return fences_asked;
+}
+
+/* A word of four bytes has changed, which may be a lock (cpu_cache/lock.h). */
+void schedule_lock_word(const volatile void *word, std::uint32_t before, std::uint32_t after)
+{
+	const void *lock = const_cast<const void *>(word);
+	const unsigned steps = stop_stepping();
+	scheduler *one = running_under();
+
+	if (one && after == CPU_LOCK_FREE) {
+		auto &mine = one->me().cpu_locks;
+
+		mine.erase(std::remove(mine.begin(), mine.end(), lock), mine.end());
+	} else if (before == CPU_LOCK_FREE && one) {
+		one->me().cpu_locks.push_back(lock);
+		one->took(lock);
+	} else if (before == CPU_LOCK_FREE) {
+		taken.push_back(lock);
+	}
+	go_on_stepping(steps);
+}
+
+std::vector<const void *> schedule_locks_of(const std::function<void()> &act)
+{
+	taken.clear();
+	act();
+	return std::exchange(taken, {});
+}
+
+bool schedule_holds()
+{
+	scheduler *one = running_under();
+
+	return one && !(one->me().mutexes.empty() && one->me().cpu_locks.empty());
 }
 
 bool schedule_others_hold()
@@ -119,18 +173,22 @@ void __wrap_cpu_lock_wait(struct cpu_lock *lock)
 	else
 		while (!cpu_lock_try(lock))
 			one->wait();
+	if (one && !one->real_locks())
+		schedule_lock_word(lock, CPU_LOCK_FREE, CPU_LOCK_TAKEN);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	scheduler *one = running_under();
 
-	if (!one)
+	if (!one) {
+		taken.push_back(mutex);
 		return __real_pthread_mutex_lock(mutex);
+	}
 	one->pass(1);
 	while (__real_pthread_mutex_trylock(mutex) != 0)
 		one->wait();
-	one->me().mutexes.push_back(mutex);
+	took_mutex(one, mutex);
 	one->pass(7);
 	return 0;
 }
@@ -140,7 +198,7 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
 	const int result = __real_pthread_mutex_trylock(mutex);
 
 	if (scheduler *one = running_under(); one && result == 0)
-		one->me().mutexes.push_back(mutex);
+		took_mutex(one, mutex);
 	return result;
 }
 
