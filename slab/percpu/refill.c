@@ -18,12 +18,11 @@
 #include "pages/topology.h"
 #include "percpu/length.h"
 #include "percpu/magazines.h"
+#include "percpu/scratch.h"
 
-/* The most objects that one step takes from slabs or returns to them: they lie on the stack of a
- * thread that calls malloc(). */
-#define MOVE_MAX 256u
-/* The same where a step may create a slab, or wait for memory. */
-#define CREATE_MAX 128u
+/* The most objects that one step takes from slabs, or returns to them, on the stack of a thread that
+ * calls malloc(). */
+#define MOVE_MAX 128u
 /* From so many objects on a refill takes whole words of a map. */
 #define WHOLE_WORDS_FROM 64u
 
@@ -117,25 +116,26 @@ static bool keep(struct slab_cache *cache, unsigned n, void **objs)
 	return false;
 }
 
-/* A thread that has so much on its stack creates no slab. false: no partial slab had an object. */
-static __attribute__((noinline)) bool refill_from_partial(struct slab_cache *cache,
-							  struct shard *shard, unsigned want)
+/* Fill the array from partial slabs, in one step. false: there is no scratch, or no such slab. */
+static bool refill_from_partial(struct slab_cache *cache, unsigned node, int cpu, unsigned want)
 {
-	void *objs[MOVE_MAX + 1];
-	unsigned step, n, left = want;
+	struct scratch *scratch = scratch_try(cpu);
+	unsigned n;
 
-	do {
-		step = left < MOVE_MAX ? left : MOVE_MAX;
-		n = objects_take(cache, shard, step, objs, TAKE_PARTIAL);
-		left -= n;
-	} while (keep(cache, n, objs + step - n) && n == step && left);
-	return left < want;
+	if (!scratch)
+		return false;
+	if (want > SCRATCH_MAX)
+		want = SCRATCH_MAX;
+	n = objects_take(cache, shard_at(cache, node, cpu), want, scratch->objs, TAKE_PARTIAL);
+	keep(cache, n, scratch->objs + want - n);
+	scratch_drop(scratch);
+	return n;
 }
 
 static __attribute__((noinline)) void *refill_from_slabs(struct slab_cache *cache, unsigned node,
 							 int cpu, unsigned want)
 {
-	void *objs[CREATE_MAX + 1];
+	void *objs[MOVE_MAX + 1];
 	const unsigned n = take_near(cache, node, cpu, want, objs);
 	void *obj;
 
@@ -150,10 +150,10 @@ static void *refill(struct slab_cache *cache, unsigned node, int cpu, unsigned w
 {
 	void *obj = NULL;
 
-	if (want > CREATE_MAX && refill_from_partial(cache, shard_at(cache, node, cpu), want))
+	if (want > MOVE_MAX && refill_from_partial(cache, node, cpu, want))
 		obj = cpu_pop(cache);
 	if (!obj)
-		obj = refill_from_slabs(cache, node, cpu, want < CREATE_MAX ? want : CREATE_MAX);
+		obj = refill_from_slabs(cache, node, cpu, want < MOVE_MAX ? want : MOVE_MAX);
 	if (obj)
 		cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
 	return obj;
@@ -203,18 +203,36 @@ static void free_one(struct slab_cache *cache, void *obj, const void *caller)
 	objects_free(cache, 1, objs, caller);
 }
 
-/* Return n objects of this CPU's array to their slabs, some at a time. */
-static __attribute__((noinline)) void flush(struct slab_cache *cache, int cpu, unsigned n)
+/* Return n objects of this CPU's array to their slabs, at most `most` in a step. */
+static void flush_by(struct slab_cache *cache, unsigned n, unsigned most, void **objs)
 {
-	void *objs[MOVE_MAX + 1];
 	size_t got = 1;
 
-	cache_event(cache, cpu, SLAB_EVENT_FREE_FLUSH);
 	for (; n && got; n -= (unsigned)got) {
-		got = cpu_engine->take(&cache->arrays, n < MOVE_MAX ? n : MOVE_MAX, objs);
+		got = cpu_engine->take(&cache->arrays, n < most ? n : most, objs);
 		if (got)
 			objects_free(cache, (unsigned)got, objs, NULL);
 	}
+}
+
+static __attribute__((noinline)) void flush_by_stack(struct slab_cache *cache, unsigned n)
+{
+	void *objs[MOVE_MAX + 1];
+
+	flush_by(cache, n, MOVE_MAX, objs);
+}
+
+static void flush(struct slab_cache *cache, int cpu, unsigned n)
+{
+	struct scratch *scratch = n > MOVE_MAX ? scratch_try(cpu) : NULL;
+
+	cache_event(cache, cpu, SLAB_EVENT_FREE_FLUSH);
+	if (!scratch) {
+		flush_by_stack(cache, n);
+		return;
+	}
+	flush_by(cache, n, SCRATCH_MAX, scratch->objs);
+	scratch_drop(scratch);
 }
 
 /* Half of the array goes away. */
