@@ -43,25 +43,34 @@ def look(slabinfo, pid, kind):
     return took, after.ru_utime + after.ru_stime - cpu.ru_utime - cpu.ru_stime, error
 
 
+def look_each(slabinfo, server, number, took):
+    """One look of each kind, whose times are appended to took. Returns the number of errors."""
+    flag, errors = FLAGS[number % len(FLAGS)], 0
+    subprocess.run([slabinfo, "-p", str(server.pid), flag, "^held$"], check=True, capture_output=True)
+    for kind in KINDS:
+        *times, error = look(slabinfo, server.pid, kind)
+        took[" ".join(kind)].append(times)
+        if error:
+            errors += 1
+            print(f"look {number}, slabinfo {' '.join(kind)} after {flag}: {error}", flush=True)
+        if server.poll() is not None:
+            sys.exit(f"the process ended: {server.returncode}")
+    return errors
+
+
 def main():
     build, looks = sys.argv[1], int(sys.argv[2])
     slabinfo, target = f"{build}/bin/slabinfo", f"{build}/bin/looked_at"
     server = subprocess.Popen([target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     server.stdout.readline()
     took, errors = {" ".join(kind): [] for kind in KINDS}, 0
-    for number in range(looks):
-        flag = FLAGS[number % len(FLAGS)]
-        subprocess.run([slabinfo, "-p", str(server.pid), flag, "^held$"], check=True, capture_output=True)
-        for kind in KINDS:
-            *times, error = look(slabinfo, server.pid, kind)
-            took[" ".join(kind)].append(times)
-            if error:
-                errors += 1
-                print(f"look {number}, slabinfo {' '.join(kind)} after {flag}: {error}", flush=True)
-            if server.poll() is not None:
-                sys.exit(f"the process ended: {server.returncode}")
-        if number % 100 == 99:
-            print(f"{number + 1} of {looks}, {errors} errors", file=sys.stderr, flush=True)
+    try:
+        for number in range(looks):
+            errors += look_each(slabinfo, server, number, took)
+            if number % 100 == 99:
+                print(f"{number + 1} of {looks}, {errors} errors", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(f"interrupted after {number} of {looks}, {errors} errors", file=sys.stderr)
     print(f"{'look':20}{'median':>9}{'99.9 %':>9}{'most':>9}{'most CPU':>10}   ms")
     for kind, times in took.items():
         wall = sorted(1000 * wall for wall, _ in times)
