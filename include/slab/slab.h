@@ -405,7 +405,7 @@ SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
 /* Sources of slab_alloc_bulk(); they can be or-ed. Each includes SLAB_ALLOC_LOCAL. */
 #define SLAB_ALLOC_LOCAL 1u /* the running CPU's array */
 #define SLAB_ALLOC_PARTIAL 2u /* partial slabs of any shard of the CPU's node */
-#define SLAB_ALLOC_NEW 4u /* new slabs, and empty ones of the CPU's shard */
+#define SLAB_ALLOC_NEW 4u /* slabs of the CPU's shard; new ones if none is empty */
 #define SLAB_ALLOC_FULL 8u /* all sources that slab_alloc() has: n objects if possible */
 
 /*

@@ -71,8 +71,8 @@ void shard_move(struct shard *from, struct shard *to, struct slab *slab);
 enum {
 	TAKE_PARTIAL = 1, /* slabs of this shard */
 	TAKE_OTHERS = 2, /* slabs of other shards of the node, which move here */
-	/* A new slab, unless the shard has an empty one. Empty slabs of other caches come before
-	 * growth. */
+	/* A new slab, unless the shard has an empty one; the shard's partial slabs serve first.
+	 * Empty slabs of other caches come before growth. */
 	TAKE_NEW = 4,
 };
 
@@ -112,7 +112,7 @@ static inline unsigned put_listed(const struct put_bad *bad)
 
 /*
  * objects_put: set the bits of n objects of ordinary slabs. objs[] has room for one more, and is
- * overwritten. Slabs that become empty beyond what the shard keeps are released. The caller holds
+ * overwritten. With SLAB_DECAY_MS=0 slabs that become empty are released. The caller holds
  * no shard's lock. *ret_bad gets the objects that no bit was set for.
  */
 void objects_put(struct slab_cache *cache, unsigned n, void **objs, struct put_bad *ret_bad);

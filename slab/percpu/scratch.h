@@ -3,7 +3,7 @@
  * Scratches: places for many objects on their way between an array and slabs. The stack of a thread
  * that calls malloc() may be small.
  *
- * The threads of a CPU share one. They try its lock, and none waits for it: the holder may be
+ * The threads of a CPU share one, or of CPUs beyond 16. They try its lock, and none waits for it: the holder may be
  * preempted, or interrupted by a handler that frees. A child of fork() does without one that
  * another thread of its parent used.
  */
