@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions with tokens (token_entries.h). What is unusual goes to the plain function. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
@@ -84,18 +85,28 @@ void *__alloc_token_pvalloc(size_t size, uint64_t token)
 /* More than any operator can have. */
 #define NEVER ((size_t)PTRDIFF_MAX + 1)
 
-/* The loop of the standard asks the new handler for memory until there is none. */
-static __attribute__((noinline, cold)) bool handler_ran(const void *caller)
+enum handled { HANDLED_NOTHING, HANDLED_FAIL, HANDLED_AGAIN };
+
+/* The loop of the standard asks the new handler for memory until there is none. A program whose C++
+ * library is out of sight, such as a static one, goes on without a type. */
+static __attribute__((noinline, cold)) enum handled handle(const void *caller)
 {
+	static const char name[] = "_ZSt15get_new_handlerv";
 	union {
 		void *address;
 		void (*(*get)(void))(void);
-	} const found = {.address = find_of_cxx("_ZSt15get_new_handlerv", caller)};
-	void (*handler)(void) = found.address ? found.get() : NULL;
+	} found = {.address = dlsym(RTLD_DEFAULT, name)};
+	void (*handler)(void);
 
-	if (handler)
-		handler();
-	return handler;
+	if (!found.address)
+		found.address = find_of_cxx(name, caller);
+	if (!found.address)
+		return HANDLED_NOTHING;
+	handler = found.get();
+	if (!handler)
+		return HANDLED_FAIL;
+	handler();
+	return HANDLED_AGAIN;
 }
 
 #define THROWS(name) (!strstr(#name, "nothrow"))
@@ -106,13 +117,14 @@ static __attribute__((noinline, cold)) bool handler_ran(const void *caller)
 	type name parameters;                                                                      \
 	type __alloc_token_##name AND_TOKEN parameters                                             \
 	{                                                                                          \
+		enum handled handled = HANDLED_AGAIN;                                              \
 		void *ptr = NULL;                                                                  \
                                                                                                    \
-		while (LIKELY(own) && !LIKELY(ptr = typed_call) && THROWS(name))                   \
-			if (!handler_ran(CALLER)) {                                                \
-				size = NEVER;                                                      \
-				break;                                                             \
-			}                                                                          \
+		while (handled == HANDLED_AGAIN && LIKELY(own) && !LIKELY(ptr = typed_call) &&     \
+		       THROWS(name))                                                               \
+			handled = handle(CALLER);                                                  \
+		if (handled == HANDLED_FAIL)                                                       \
+			size = NEVER;                                                              \
 		return LIKELY(ptr) ? ptr : name arguments;                                         \
 	}
 /* _Znw…: new; _Zna…: new[] */

@@ -44,6 +44,7 @@
 #include "pages/idle.h"
 #include "pages/topology.h"
 #include "percpu/closing.h"
+#include "percpu/scratch.h"
 #include "rcu/free_rcu.h"
 #include "report/track.h"
 
@@ -204,6 +205,7 @@ static void repair(void)
 	segment_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
+	scratch_after_fork_child();
 	turns_after_fork_child();
 	decay_clear_after_fork();
 	large_after_fork_child();

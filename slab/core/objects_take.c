@@ -16,6 +16,7 @@
 #include "base/round.h"
 #include "core/callback.h"
 #include "inject.h"
+#include "pages/account.h"
 #include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/os.h"
@@ -44,6 +45,7 @@ struct take {
 	struct slab_cache *cache;
 	struct shard *shard;
 	void **end; /* where the next objects end */
+	unsigned where;
 	unsigned want;
 	unsigned picks;
 	struct slab *populate; /* its memory up to `bytes` is about to be used */
@@ -202,6 +204,10 @@ static bool pick_from_best(struct take *take)
 	}
 	pick_bits(take, slab);
 	if (take->want && take->picks < PICKS && slab->initialized < slab->objects) {
+		if (take->cache->ctor && take->where & TAKE_READY) {
+			slab_relist(take->shard, slab);
+			return false;
+		}
 		if (take->cache->ctor) {
 			GUARD_STEP(construct_off, slab_take_off(take->shard, slab));
 			take->construct = slab;
@@ -389,13 +395,16 @@ unsigned objects_take(struct slab_cache *cache, struct shard *shard, unsigned wa
 	take.cache = cache;
 	take.shard = shard;
 	take.end = objs + want;
+	take.where = where;
 	take.want = want;
 	take.picks = 0;
 	take.populate = take.construct = NULL;
+	take.bytes = 0;
 	while (take.want) {
 		const bool more = look && take_round(&take);
 
 		if (take.construct && !take_constructed(&take)) {
+			alloc_failure_clear();
 			errno = ENOMEM;
 			break;
 		}

@@ -74,6 +74,7 @@ enum {
 	/* A new slab, unless the shard has an empty one; the shard's partial slabs serve first.
 	 * Empty slabs of other caches come before growth. */
 	TAKE_NEW = 4,
+	TAKE_READY = 8, /* constructed objects only */
 };
 
 /*

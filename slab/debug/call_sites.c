@@ -215,6 +215,8 @@ long call_sites_each(struct call_sites *sites, uint64_t now,
 		const struct call_site *next = &sites->site[sites->next];
 		struct slab_call_site site;
 
+		if (next->cache < sites->cache)
+			continue;
 		if (next->cache != sites->cache)
 			break;
 		fill(&site, next, now);

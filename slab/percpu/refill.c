@@ -116,7 +116,8 @@ static bool keep(struct slab_cache *cache, unsigned n, void **objs)
 	return false;
 }
 
-/* Fill the array from partial slabs, in one step. false: there is no scratch, or no such slab. */
+/* Fill the array from partial slabs, in one step. false: no scratch, or no such slab. No constructor
+ * runs while the thread has a scratch. */
 static bool refill_from_partial(struct slab_cache *cache, unsigned node, int cpu, unsigned want)
 {
 	struct scratch *scratch = scratch_try(cpu);
@@ -126,9 +127,10 @@ static bool refill_from_partial(struct slab_cache *cache, unsigned node, int cpu
 		return false;
 	if (want > SCRATCH_MAX)
 		want = SCRATCH_MAX;
-	n = objects_take(cache, shard_at(cache, node, cpu), want, scratch->objs, TAKE_PARTIAL);
+	n = objects_take(cache, shard_at(cache, node, cpu), want, scratch->objs,
+			 TAKE_PARTIAL | TAKE_READY);
 	keep(cache, n, scratch->objs + want - n);
-	scratch_drop(scratch);
+	scratch_drop(scratch, want + 1);
 	return n;
 }
 
@@ -232,7 +234,7 @@ static void flush(struct slab_cache *cache, int cpu, unsigned n)
 		return;
 	}
 	flush_by(cache, n, SCRATCH_MAX, scratch->objs);
-	scratch_drop(scratch);
+	scratch_drop(scratch, n < SCRATCH_MAX ? n + 1 : SCRATCH_MAX + 1);
 }
 
 /* Half of the array goes away. */

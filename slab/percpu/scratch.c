@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* A scratch lies in libslab's own memory, so that no search for leaks takes its old contents for
- * pointers of the program. */
 #include "percpu/scratch.h"
 
-#include <errno.h>
+#include <pthread.h>
 
-#include "base/compiler.h"
-#include "pages/free_slabs.h"
-
-/* CPUs beyond share. */
 #define SCRATCHES 16u
-static struct scratch *scratches[SCRATCHES];
+static struct scratch scratches[SCRATCHES];
 
-static SLAB_SLOWPATH struct scratch *create(struct scratch **place)
+static void set_holder(struct scratch *scratch, uintptr_t thread)
 {
-	const int saved = errno;
-	struct scratch *fresh = metadata_block_take(sizeof(*fresh)), *there = NULL;
-
-	errno = saved;
-	if (!fresh)
-		return NULL;
-	fresh->lock = (struct cpu_lock){CPU_LOCK_FREE};
-	if (__atomic_compare_exchange_n(place, &there, fresh, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return fresh;
-	metadata_block_put(fresh);
-	return there;
+	__atomic_store_n(&scratch->holder, thread, __ATOMIC_RELAXED);
 }
 
 struct scratch *scratch_try(int cpu)
 {
-	struct scratch **place = &scratches[(unsigned)cpu % SCRATCHES];
-	struct scratch *scratch = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	struct scratch *scratch = &scratches[(unsigned)cpu % SCRATCHES];
 
-	if (SLAB_UNLIKELY(!scratch))
-		scratch = create(place);
-	return scratch && cpu_lock_try(&scratch->lock) ? scratch : NULL;
+	if (!cpu_lock_try(&scratch->lock))
+		return NULL;
+	set_holder(scratch, (uintptr_t)pthread_self());
+	return scratch;
+}
+
+void scratch_drop(struct scratch *scratch, unsigned used)
+{
+	memset(scratch->objs, 0, used * sizeof(scratch->objs[0]));
+	set_holder(scratch, 0);
+	cpu_lock_drop(&scratch->lock);
+}
+
+/* A thread may fork within a destructor, or the handler of reports. */
+void scratch_after_fork_child(void)
+{
+	for (unsigned i = 0; i < SCRATCHES; i++)
+		if (scratches[i].holder != (uintptr_t)pthread_self())
+			scratches[i].lock.word = CPU_LOCK_FREE;
 }

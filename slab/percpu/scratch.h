@@ -3,11 +3,13 @@
  * Scratches: places for many objects on their way between an array and slabs. The stack of a thread
  * that calls malloc() may be small.
  *
- * The threads of a CPU share one, or of CPUs beyond 16. They try its lock, and none waits for it: the holder may be
- * preempted, or interrupted by a handler that frees. A child of fork() does without one that
- * another thread of its parent used.
+ * The threads of a CPU share one, or of CPUs beyond 16. They try its lock, and none waits for it:
+ * the holder may be preempted, or interrupted by a handler that frees. One that is not in use has
+ * no address of an object: `slabinfo --find-leaks` would take it for the program's.
  */
 #pragma once
+
+#include <string.h>
 
 #include "lock.h"
 
@@ -16,13 +18,13 @@
 
 struct scratch {
 	struct cpu_lock lock;
+	uintptr_t holder; /* atomic: a thread */
 	void *objs[SCRATCH_MAX + 1];
 };
 
-/* NULL: another thread uses it, or there is no memory. errno stays. */
+/* NULL: another thread uses it. */
 struct scratch *scratch_try(int cpu);
-
-static inline void scratch_drop(struct scratch *scratch)
-{
-	cpu_lock_drop(&scratch->lock);
-}
+/* The first `used` places had objects. */
+void scratch_drop(struct scratch *scratch, unsigned used);
+/* In the child of a fork: drop those of threads of its parent. */
+void scratch_after_fork_child(void);
