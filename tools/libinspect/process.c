@@ -246,11 +246,12 @@ static int make_room(struct inspection *in, size_t capacity)
 	return 0;
 }
 
-/* Does debug_layout() accept the sizes? A copy may contain anything. */
+/* Does debug_layout() accept these? A copy may contain anything. */
 static bool has_sizes(const struct slab_cache *copy)
 {
 	return copy->object_size && copy->object_size <= SLAB_MAX_OBJECT_SIZE && copy->align &&
-	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1));
+	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1)) &&
+	       *(const unsigned char *)&copy->by_size <= 1;
 }
 
 /* The layout of new slabs, which depends on the present debug flags. */
