@@ -11,7 +11,7 @@
 #include "core/slab.h"
 
 /* Slabs that leave in one hold of the lock, and caches that one search for memory looks at. */
-#define RELEASE_PIECE 32u
+#define RELEASE_PIECE 8u
 #define REAP_CACHES 32u
 #define REAP_BYTES ((size_t)256 << 10)
 
