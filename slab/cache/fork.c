@@ -131,8 +131,8 @@ static void caches_unlock(void)
  *  11 areas_lock            the places of arrays (cpu_cache/area.c)
  *  12 array->lock           a CPU's array, of the engine mutex (cpu_cache/mutex.c)
  *
- * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. Nobody waits
- * for the lock of a scratch (percpu/scratch.h), to which none of this applies. A thread that
+ * The lock of closing.c's buffer is taken with a flush_lock only, so it is free here. No thread
+ * waits for the lock of a scratch (percpu/scratch.h), to which none of this applies. A thread that
  * holds one of 7 to 12 takes no other lock, except over fork. A thread that holds any lock must not
  * do anything that may call libslab or wait for a thread that does:
  *

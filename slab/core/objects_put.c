@@ -131,15 +131,23 @@ static unsigned put_word(struct put *put, struct slab *slab, unsigned index, uns
 	return k;
 }
 
+/* Do the first two lie side by side, in either order? */
+static inline bool are_neighbours(size_t size, void *const *objs)
+{
+	const size_t step = (size_t)((char *)objs[1] - (char *)objs[0]);
+
+	return step == size || step == -size;
+}
+
 /* The second object may be a neighbour of the first one, which is the slab's object `index`. Put
  * both if so, and others that are near. Returns their number. */
 static __attribute__((noinline)) unsigned put_near(struct put *put, struct slab *slab,
 						   unsigned index, unsigned n, void *const *p)
 {
-	const ptrdiff_t size = (ptrdiff_t)put->size, step = (char *)p[1] - (char *)p[0];
+	const ptrdiff_t step = (char *)p[1] - (char *)p[0];
 	unsigned k;
 
-	if (step != size && step != -size)
+	if (!are_neighbours(put->size, p))
 		return put_word(put, slab, index, n, p);
 	k = run_length(n, p, step);
 	if (step > 0 && k > slab->initialized - index)
@@ -194,13 +202,6 @@ static struct shard *shard_of_first(const struct slab_cache *cache, void *const 
 	struct shard *shard = __atomic_load_n(&slab_of(objs[0])->shard, __ATOMIC_RELAXED);
 
 	return GUARD(put_first_of_cache, shard && shard_is_of(shard, cache)) ? shard : cache->shard;
-}
-
-static bool are_neighbours(size_t size, void *const *objs)
-{
-	const size_t step = (size_t)((char *)objs[1] - (char *)objs[0]);
-
-	return step == size || step == -size;
 }
 
 static void fetch_ahead(const struct slab_cache *cache, unsigned n, void *const *objs)

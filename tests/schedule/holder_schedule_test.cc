@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The holder of each lock is preempted, and all other threads try everything. They wait for it, or
- * go on; nobody waits for ever. Whoever needs no lock that the holder could have does not wait.
+ * go on; no thread waits for ever. Whoever needs no lock that the holder could have does not wait.
  */
 #include "everything.h"
 
@@ -144,7 +144,7 @@ TEST_P(HolderScheduleTest, OthersGoOnOrWait)
 
 		bodies.insert(bodies.end(), {user(holder), user(passer_by), callbacks});
 		run_scheduled(seed, bodies);
-		EXPECT_TRUE(was_stopped) << "nobody takes the lock";
+		EXPECT_TRUE(was_stopped) << "no thread takes the lock";
 		EXPECT_FALSE(waits) << "a thread waits that needs no such lock";
 	});
 }

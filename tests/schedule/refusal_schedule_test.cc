@@ -119,7 +119,7 @@ unsigned ask_refused(const request_case &one, const schedule_faults &faults, boo
 	return asked;
 }
 
-constexpr unsigned most = 80; /* calls of one act are not so many */
+constexpr unsigned most = 80; /* one act calls less often */
 
 /* The n-th one, for each n until the call asks no n-th time; odd seeds: and all later ones. */
 void refuse_each(bool of_pages)
