@@ -12,21 +12,21 @@ namespace
 class RefusalScheduleTest : public testing::Test
 {
 protected:
-	~RefusalScheduleTest() override { schedule_refuse({}); }
+	~RefusalScheduleTest() override { schedule_refuse_nothing(); }
 };
 
 TEST_F(RefusalScheduleTest, NothingIsLostWithoutPages)
 {
 	for_seeds(60, [](std::uint64_t seed) {
-		schedule_refuse({});
+		schedule_refuse_nothing();
 		arena all(6);
 
 		all.may_fail = true;
-		schedule_refuse({1 + static_cast<unsigned>(seed % 12), 20, false});
+		schedule_refuse(request::pages, 1 + static_cast<unsigned>(seed % 12), 20);
 		run_scheduled(seed,
 			      {[&] { all.use(100, 200); }, [&] { all.use(100, 200); },
 			       repeat(3, [&] { cache_drain(all.cache(), nullptr, nullptr); })});
-		schedule_refuse({});
+		schedule_refuse_nothing();
 	});
 }
 
@@ -36,11 +36,13 @@ TEST_F(RefusalScheduleTest, NothingIsLostWithoutMembarrier)
 	for_seeds(40, [](std::uint64_t seed) {
 		arena all(6);
 
-		schedule_refuse({0, 0, true, seed % 2 == 0});
+		schedule_refuse(request::fence);
+		if (seed % 2 == 0)
+			schedule_refuse(request::visit);
 		run_scheduled(seed, {[&] { all.use(80); }, [&] { all.use(80); }, repeat(6, [&] {
 					     cache_drain(all.cache(), nullptr, nullptr);
 				     })});
-		schedule_refuse({});
+		schedule_refuse_nothing();
 	});
 }
 
@@ -70,9 +72,9 @@ TEST_F(RefusalScheduleTest, AReserveServesEachObjectOnce)
 			}
 		};
 
-		schedule_refuse({1, ~0u, false, false});
+		schedule_refuse(request::pages);
 		run_scheduled(seed, {act, act, act});
-		schedule_refuse({});
+		schedule_refuse_nothing();
 		for (void *obj : objs)
 			all.free(obj);
 		/* An allocation off the fast path fills it, and clears the gate. */

@@ -347,7 +347,10 @@ TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
 		arena all(3);
 
 		all.steps = true;
-		schedule_refuse({0, 0, seed % 2 == 0, seed % 4 == 0});
+		if (seed % 2 == 0)
+			schedule_refuse(request::fence);
+		if (seed % 4 == 0)
+			schedule_refuse(request::visit);
 		unsigned users = 2;
 		const auto use = [&] {
 			all.use(12);
@@ -358,7 +361,7 @@ TEST(CoreScheduleTest, SectionsAreStoppedAnywhere)
 					     while (users)
 						     cache_drain(all.cache(), nullptr, nullptr);
 				     }});
-		schedule_refuse({});
+		schedule_refuse_nothing();
 	});
 }
 

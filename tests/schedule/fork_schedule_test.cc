@@ -3,6 +3,7 @@
  * Forks under the scheduler. A child lacks what other threads of its parent moved: a batch for
  * each of them. Everything else works there.
  */
+#include "forks.h"
 #include "movers.h"
 #include "rcu_table.h"
 
@@ -18,19 +19,6 @@ protected:
 			GTEST_SKIP() << "sanitizers do not fork among threads";
 	}
 };
-
-/* Forks; the child does act(), whose result must be 0. */
-std::function<void()> forks_now(const std::function<int()> &act)
-{
-	return [act] {
-		EXPECT_EQ(run_in_child_now([&act] {
-				  /* A lock that nobody drops. */
-				  alarm(std::getenv("SLAB_GUARD_OFF") ? 2 : 8);
-				  return act();
-			  }),
-			  "");
-	};
-}
 
 /* Forks at some mark, at best while others hold locks. */
 std::function<void()> forks(const std::function<int()> &act,

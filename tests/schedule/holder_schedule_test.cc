@@ -4,6 +4,7 @@
  * go on; no thread waits for ever. Whoever needs no lock that the holder could have does not wait.
  */
 #include "everything.h"
+#include "forks.h"
 
 namespace
 {
@@ -114,13 +115,30 @@ void go_by(arena &own, bool is_of_cache)
 		});
 }
 
+unsigned nth_of(std::uint64_t seed)
+{
+	return 1 + static_cast<unsigned>(seed % 4);
+}
+
+/* A thread that acts until it has been preempted with the lock. */
+std::function<void()> holds(everything &all, const void *lock, unsigned nth, bool &begins)
+{
+	return user([&all, lock, nth, &begins] {
+		schedule_stop_holder(lock, nth);
+		for (int i = 0; i < 200 && !schedule_holder_was_stopped(); i++)
+			all.act(schedule_random(everything::acts));
+		EXPECT_TRUE(schedule_holder_was_stopped()) << "no thread takes the lock";
+		begins = true;
+	});
+}
+
 TEST_P(HolderScheduleTest, OthersGoOnOrWait)
 {
 	for_seeds(4, [](std::uint64_t seed) {
 		everything all;
 		arena own(6);
 		const void *lock = GetParam().find(all);
-		bool waits = true, was_stopped = false, begins = false;
+		bool waits = true, begins = false;
 
 		EXPECT_TRUE(lock || GetParam().name == std::string("array"));
 		if (!lock)
@@ -129,23 +147,42 @@ TEST_P(HolderScheduleTest, OthersGoOnOrWait)
 
 		run_scheduled(seed, {fill_array, fill_array}); /* on two CPUs */
 		auto bodies = all.threads([&] { return begins || schedule_holder_was_stopped(); });
-		const auto holder = [&] {
-			schedule_stop_holder(lock, 1 + static_cast<unsigned>(seed % 4));
-			for (int i = 0; i < 200 && !schedule_holder_was_stopped(); i++)
-				all.act(schedule_random(everything::acts));
-			was_stopped = schedule_holder_was_stopped();
-			begins = true;
-		};
 		const auto passer_by = [&] {
 			schedule_until([&] { return begins || schedule_holder_was_stopped(); });
 			go_by(own, GetParam().is_of_cache);
 			waits = !schedule_holder_is_stopped();
 		};
 
-		bodies.insert(bodies.end(), {user(holder), user(passer_by), callbacks});
+		bodies.insert(bodies.end(),
+			      {holds(all, lock, nth_of(seed), begins), user(passer_by), callbacks});
 		run_scheduled(seed, bodies);
-		EXPECT_TRUE(was_stopped) << "no thread takes the lock";
 		EXPECT_FALSE(waits) << "a thread waits that needs no such lock";
+	});
+}
+
+/* The fork waits for the holder, or the child makes up for it. */
+TEST_P(HolderScheduleTest, AChildIsBornBesideIt)
+{
+	for_seeds(4, [](std::uint64_t seed) {
+		everything all;
+		const void *lock = GetParam().find(all);
+		bool begins = false;
+
+		if (!lock)
+			return;
+		const auto in_child = forks_now([&] {
+			flavour_under_schedule::forget_readers();
+			all.waiting.lacks = 1;
+			for (std::size_t i = 0; i < everything::acts; i++)
+				all.act(i);
+			return testing::Test::HasFailure() ? 1 : 0;
+		});
+		const auto parent = user([&] {
+			schedule_until([&] { return begins || schedule_holder_was_stopped(); });
+			in_child();
+		});
+
+		run_scheduled(seed, {holds(all, lock, nth_of(seed), begins), parent, callbacks});
 	});
 }
 

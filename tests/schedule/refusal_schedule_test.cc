@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The system refuses each allocation of pages, and each fence, that a call asks for: one after the
- * other, alone or with all later ones. The call fails or succeeds; then everything works. */
+/* The system refuses each allocation of pages, each fence, each change of a mapping and each read of
+ * memory that a call asks for: one after the other, alone or with all later ones. The call fails or succeeds; then everything works. */
 #include "../support/debugging.h"
 #include "everything.h"
 
@@ -41,6 +41,20 @@ void come_and_go(const struct slab_cache_args *args, std::uint64_t flags, unsign
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* A free into an object, and a second one. */
+void report(everything &all)
+{
+	void *obj = all.debugged.alloc();
+
+	if (!obj)
+		return;
+	all.spare->expected_reports += 2; /* the last one has the handler */
+	all.spare->other_problem = SLAB_PROBLEM_INVALID_POINTER;
+	slab_free(all.debugged.cache(), static_cast<char *>(obj) + opaque(8));
+	all.debugged.free(obj);
+	slab_free(all.debugged.cache(), obj);
+}
+
 const request_case cases[] = {
 	{"Allocations", [](everything &all) { use(all.plain, 100); }},
 	{"DebugSlabs", [](everything &all) { use(all.debugged, 40); }},
@@ -75,6 +89,7 @@ const request_case cases[] = {
 		 for (const std::size_t size : {24u, 5000u, 300000u, 20000000u})
 			 slab_mfree(slab_malloc(size));
 	 }},
+	{"Reports", report},
 	{"Shrink", [](everything &all) { slab_cache_shrink(all.plain.cache()); }},
 	{"Defrag", [](everything &all) { slab_cache_defrag(all.moving.cache()); }},
 	{"Maintenance",
@@ -91,22 +106,24 @@ class EachRefusalScheduleTest : public testing::TestWithParam<request_case>
 INSTANTIATE_TEST_SUITE_P(Calls, EachRefusalScheduleTest, testing::ValuesIn(cases),
 			 [](const auto &info) { return info.param.name; });
 
-/* One call under these refusals, and one without. Returns how often it asked. */
-unsigned ask_refused(const request_case &one, const schedule_faults &faults, bool of_pages)
+/* One call under this refusal, and one without. Returns how often it asked. */
+unsigned ask_refused(const request_case &one, request what, unsigned first, unsigned end)
 {
 	everything all;
 	unsigned asked = 0;
+	const auto let_fail = [&all](bool fail) {
+		for (arena *each : {&all.plain, &all.debugged, &all.sampled, all.spare.get()})
+			each->may_fail = fail;
+	};
 
-	for (arena *each : {&all.plain, &all.debugged, &all.sampled, all.spare.get()})
-		each->may_fail = true;
 	run_scheduled(1, {[&] {
-			      schedule_refuse(faults);
+			      let_fail(true);
+			      schedule_refuse_nothing();
+			      schedule_refuse(what, first, end);
 			      one.ask(all);
-			      asked = of_pages ? schedule_pages_asked() : schedule_fences_asked();
-			      schedule_refuse({});
-			      for (arena *each :
-				   {&all.plain, &all.debugged, &all.sampled, all.spare.get()})
-				      each->may_fail = false;
+			      asked = schedule_asked(what);
+			      schedule_refuse_nothing();
+			      let_fail(false);
 			      one.ask(all);
 			      /* An allocation off the fast path fills the reserve. */
 			      slab_cache_shrink(all.spare->cache());
@@ -119,28 +136,26 @@ unsigned ask_refused(const request_case &one, const schedule_faults &faults, boo
 	return asked;
 }
 
-constexpr unsigned most = 80; /* one act calls less often */
-
-/* The n-th one, for each n until the call asks no n-th time; odd seeds: and all later ones. */
-void refuse_each(bool of_pages)
+/* The n-th one, for each n until the call asks no n-th time; then that and all later ones. A report
+ * reads memory for each symbol: most of these numbers are left out. */
+void refuse_each(request what)
 {
+	const bool is_frequent = what == request::peek;
+	const unsigned most = is_frequent ? 100000 : 80;
 	unsigned *const asked =
 		static_cast<unsigned *>(mmap(nullptr, sizeof(unsigned), PROT_READ | PROT_WRITE,
 					     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
 	*asked = most;
 	/* A call that fails at once asks no more: it asked for the last one that was refused. */
-	for (unsigned n = 1; n <= *asked + 1 && n <= most && !testing::Test::HasFailure(); n++)
-		for (const unsigned last : {n + 1, ~0u})
+	for (unsigned n = 1; n <= *asked + 1 && n <= most && !testing::Test::HasFailure();
+	     n += is_frequent ? 1 + n / 4 : 1)
+		for (const unsigned end : {n + 1, ~0u})
 			for_plans(0, 0, [=] {
-				schedule_faults faults;
-
-				(of_pages ? faults.pages_from : faults.fences_from) = n;
-				(of_pages ? faults.pages_to : faults.fences_to) = last;
 				SCOPED_TRACE("refused: " + std::to_string(n) +
-					     (last == ~0u ? " and all later ones" : ""));
-				*asked = ask_refused(EachRefusalScheduleTest::GetParam(), faults,
-						     of_pages);
+					     (end == ~0u ? " and all later ones" : ""));
+				*asked = ask_refused(EachRefusalScheduleTest::GetParam(), what, n,
+						     end);
 			});
 	EXPECT_LT(*asked, most);
 	munmap(asked, sizeof(unsigned));
@@ -148,12 +163,22 @@ void refuse_each(bool of_pages)
 
 TEST_P(EachRefusalScheduleTest, OfPages)
 {
-	refuse_each(true);
+	refuse_each(request::pages);
 }
 
 TEST_P(EachRefusalScheduleTest, OfFences)
 {
-	refuse_each(false);
+	refuse_each(request::fence);
+}
+
+TEST_P(EachRefusalScheduleTest, OfMappings)
+{
+	refuse_each(request::mappings);
+}
+
+TEST_P(EachRefusalScheduleTest, OfPeeks)
+{
+	refuse_each(request::peek);
 }
 
 } /* namespace */

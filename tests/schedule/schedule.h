@@ -58,17 +58,20 @@ void for_seeds(unsigned runs, const std::function<void(std::uint64_t)> &test);
  */
 void for_plans(unsigned preemptions, unsigned most, const std::function<void()> &test);
 
-/* What the system refuses from now on: the n-th allocation of pages and the next ones; or
- * fences. */
-struct schedule_faults {
-	unsigned pages_from = 0, pages_to = 0; /* counted from 1 */
-	bool fence = false, visits = false; /* membarrier(2); a thread's change of its CPU */
-	unsigned fences_from = 0, fences_to = 0;
+/* What the library asks the system for. */
+enum class request {
+	pages,    /* ENOMEM */
+	fence,    /* membarrier(2); EPERM */
+	visit,    /* of another CPU; EPERM */
+	peek,     /* process_vm_readv(2); EFAULT */
+	mappings, /* madvise(2), mprotect(2), mremap(2), munmap(2): ENOMEM */
 };
-void schedule_refuse(const schedule_faults &faults);
-/* Since then. */
-unsigned schedule_pages_asked();
-unsigned schedule_fences_asked();
+/* From now on the system refuses the requests from number `first`, counted from 1, to before
+ * `end`. */
+void schedule_refuse(request what, unsigned first = 1, unsigned end = ~0u);
+/* It refuses nothing, and begins to count. */
+void schedule_refuse_nothing();
+unsigned schedule_asked(request what);
 
 /* The locks that act() takes, in their order; outside of run_scheduled(). Without marks at accesses
  * those of four bytes are not seen. */

@@ -17,6 +17,10 @@ int __real_clock_gettime(clockid_t clock, struct timespec *time);
 void __real_clock_sleep(long ns);
 long __real_syscall(long number, long, long, long, long, long, long);
 bool __real_fail_pages();
+int __real_madvise(void *start, std::size_t bytes, int advice);
+int __real_mprotect(void *start, std::size_t bytes, int access);
+int __real_munmap(void *start, std::size_t bytes);
+void *__real_mremap(void *start, std::size_t bytes, std::size_t to_bytes, int flags, void *to);
 }
 
 namespace
@@ -24,8 +28,9 @@ namespace
 
 constexpr unsigned patience = 40; /* turns of others before a bounded wait ends */
 
-schedule_faults refused;
-unsigned pages_asked, fences_asked;
+struct {
+	unsigned first, end, asked;
+} requests[5];
 std::vector<const void *> taken; /* locks, by threads that no scheduler runs */
 
 void took_mutex(scheduler *one, const pthread_mutex_t *mutex)
@@ -82,16 +87,28 @@ long futex(scheduler *one, std::uint32_t *word, long op, std::uint32_t value)
 	return woken;
 }
 
+bool refuses(request what)
+{
+	auto &one = requests[static_cast<std::size_t>(what)];
+
+	one.asked++;
+	return one.asked >= one.first && one.asked < one.end;
+}
+
+/* -1 with this error if the system refuses what a thread of the scheduler asks for. */
+int ask(request what, int error)
+{
+	if (!running_under() || !refuses(what))
+		return 0;
+	errno = error;
+	return -1;
+}
+
 /* membarrier(2), or the visit of a CPU: sections there end. */
 long fence(scheduler *one, const unsigned long *cpus)
 {
-	fences_asked += !cpus;
-	if (cpus ? refused.visits
-		 : refused.fence || (refused.fences_from && fences_asked >= refused.fences_from &&
-				     fences_asked < refused.fences_to)) {
-		errno = EPERM;
+	if (ask(cpus ? request::visit : request::fence, EPERM))
 		return -1;
-	}
 	if (!cpus)
 		one->abort_sections();
 	else if ((*cpus & (*cpus - 1)) == 0)
@@ -102,20 +119,23 @@ long fence(scheduler *one, const unsigned long *cpus)
 
 } /* namespace */
 
-void schedule_refuse(const schedule_faults &faults)
+void schedule_refuse(request what, unsigned first, unsigned end)
 {
-	refused = faults;
-	pages_asked = fences_asked = 0;
+	auto &one = requests[static_cast<std::size_t>(what)];
+
+	one.first = first;
+	one.end = end;
 }
 
-unsigned schedule_pages_asked()
+void schedule_refuse_nothing()
 {
-	return pages_asked;
+	for (auto &one : requests)
+		one = {};
 }
 
-unsigned schedule_fences_asked()
+unsigned schedule_asked(request what)
 {
-	return fences_asked;
+	return requests[static_cast<std::size_t>(what)].asked;
 }
 
 /* A word of four bytes has changed, which may be a lock (cpu_cache/lock.h). */
@@ -266,6 +286,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (one && number == SYS_futex)
 		return futex(one, reinterpret_cast<std::uint32_t *>(a), b,
 			     static_cast<std::uint32_t>(c));
+	if (number == SYS_process_vm_readv && ask(request::peek, EFAULT))
+		return -1;
 	if (one && number == SYS_membarrier)
 		return fence(one, nullptr);
 	if (one && number == SYS_sched_setaffinity)
@@ -279,9 +301,28 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 bool __wrap_fail_pages()
 {
-	pages_asked++;
-	return (pages_asked >= refused.pages_from && pages_asked < refused.pages_to) ||
-	       __real_fail_pages();
+	return refuses(request::pages) || __real_fail_pages();
+}
+
+int __wrap_madvise(void *start, std::size_t bytes, int advice)
+{
+	return ask(request::mappings, ENOMEM) ? -1 : __real_madvise(start, bytes, advice);
+}
+
+int __wrap_mprotect(void *start, std::size_t bytes, int access)
+{
+	return ask(request::mappings, ENOMEM) ? -1 : __real_mprotect(start, bytes, access);
+}
+
+int __wrap_munmap(void *start, std::size_t bytes)
+{
+	return ask(request::mappings, ENOMEM) ? -1 : __real_munmap(start, bytes);
+}
+
+void *__wrap_mremap(void *start, std::size_t bytes, std::size_t to_bytes, int flags, void *to)
+{
+	return ask(request::mappings, ENOMEM) ? MAP_FAILED
+					      : __real_mremap(start, bytes, to_bytes, flags, to);
 }
 
 } /* extern "C" */
