@@ -54,23 +54,6 @@ static int act(const struct options *options, struct process *process, const str
 	}
 }
 
-/* Each cache's report, and then its call sites where they are known. */
-static int report(const struct options *options, struct process *process, const struct model *model)
-{
-	int status = EXIT_DONE;
-
-	for (size_t i = 0; i < model->count && status == EXIT_DONE; i++) {
-		struct model one = {model->document, &model->caches[i], 1};
-
-		view_report(options, &one);
-		if (one.caches->flags & SLAB_STORE_USER) {
-			putchar('\n');
-			status = view_tracking(options, process, &one);
-		}
-	}
-	return status;
-}
-
 static int show(const struct options *options, struct process *process, struct model *model)
 {
 	switch (options->view) {
@@ -92,7 +75,7 @@ static int show(const struct options *options, struct process *process, struct m
 		view_numa(options, model);
 		break;
 	case VIEW_REPORT:
-		return report(options, process, model);
+		return view_reports(options, process, model);
 	case VIEW_WASTE:
 		return view_waste(options, process, model);
 	case VIEW_OPENMETRICS:

@@ -218,18 +218,14 @@ static void print_memory(const struct cache *cache)
 	}
 }
 
-void view_report(const struct options *options, const struct model *model)
+void view_report(const struct options *options, const struct cache *cache)
 {
-	for (size_t i = 0; i < model->count; i++) {
-		const struct cache *cache = &model->caches[i];
-
-		print_properties(options, cache);
-		print_sizes(cache);
-		print_debugging(cache);
-		print_limits(options, cache);
-		numa_report(options, cache);
-		print_counters(cache);
-		print_rate(options, cache);
-		print_memory(cache);
-	}
+	print_properties(options, cache);
+	print_sizes(cache);
+	print_debugging(cache);
+	print_limits(options, cache);
+	numa_report(options, cache);
+	print_counters(cache);
+	print_rate(options, cache);
+	print_memory(cache);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * -t: the call sites of a cache's allocations and frees, in the columns of
- * the kernel's alloc_traces and free_traces.
+ * the kernel's alloc_traces and free_traces. -r: each cache's report, and then
+ * its call sites if they are known.
  */
 #include "select.h"
 #include "sites.h"
@@ -127,35 +128,6 @@ static bool show(const struct options *options, struct process *process,
 	return added;
 }
 
-int view_tracking(const struct options *options, struct process *process, const struct model *model)
-{
-	struct symbolizer *symbolizer = symbols_open();
-	struct answers answers = {NULL, NULL};
-	bool shown = false;
-
-	if (symbolizer)
-		answers.allocated = sites_query(process, model, "allocated", 0);
-	if (answers.allocated)
-		answers.freed = sites_query(process, model, "freed", 0);
-	if (answers.freed)
-		shown = show(options, process, symbolizer, model, &answers);
-	json_object_put(answers.allocated);
-	json_object_put(answers.freed);
-	symbols_close(symbolizer);
-	return shown ? EXIT_DONE : EXIT_NOTHING;
-}
-
-/* --- growth since a mark ------------------------------------------------------------------ */
-
-/*
- * --mark and --since-mark: what a running process allocated after a moment and
- * did not free, by call site. The report answers what grows, how fast, and
- * where it comes from, in that order.
- */
-
-/* Rates over less time would say nothing. */
-#define RATE_MS_MIN 1000
-
 static bool is_tracked(const struct cache *cache)
 {
 	return cache->flags & SLAB_STORE_USER;
@@ -169,6 +141,75 @@ static size_t count_tracked(const struct model *model)
 		tracked += is_tracked(&model->caches[i]);
 	return tracked;
 }
+
+static bool show_reports(const struct options *options, struct process *process,
+			 struct symbolizer *symbolizer, const struct model *model,
+			 const struct answers *answers)
+{
+	bool shown = true;
+
+	for (size_t i = 0; shown && i < model->count; i++) {
+		const struct cache *cache = &model->caches[i];
+		const struct answers about = {json_object_array_get_idx(answers->allocated, i),
+					      json_object_array_get_idx(answers->freed, i)};
+
+		view_report(options, cache);
+		if (!is_tracked(cache))
+			continue;
+		putchar('\n');
+		shown = show_cache(options, process, symbolizer, cache, &about);
+	}
+	return shown;
+}
+
+typedef bool print_sites_of(const struct options *options, struct process *process,
+			    struct symbolizer *symbolizer, const struct model *model,
+			    const struct answers *answers);
+
+/* The process answers about all caches at once. */
+static int view_with_sites(const struct options *options, struct process *process,
+			   const struct model *model, print_sites_of *print)
+{
+	struct symbolizer *symbolizer = symbols_open();
+	struct answers answers = {NULL, NULL};
+	bool shown = false;
+
+	if (symbolizer)
+		answers.allocated = sites_query(process, model, "allocated", 0);
+	if (answers.allocated)
+		answers.freed = sites_query(process, model, "freed", 0);
+	if (answers.freed)
+		shown = print(options, process, symbolizer, model, &answers);
+	json_object_put(answers.allocated);
+	json_object_put(answers.freed);
+	symbols_close(symbolizer);
+	return shown ? EXIT_DONE : EXIT_NOTHING;
+}
+
+int view_tracking(const struct options *options, struct process *process, const struct model *model)
+{
+	return view_with_sites(options, process, model, show);
+}
+
+int view_reports(const struct options *options, struct process *process, const struct model *model)
+{
+	if (count_tracked(model))
+		return view_with_sites(options, process, model, show_reports);
+	for (size_t i = 0; i < model->count; i++)
+		view_report(options, &model->caches[i]);
+	return EXIT_DONE;
+}
+
+/* --- growth since a mark ------------------------------------------------------------------ */
+
+/*
+ * --mark and --since-mark: what a running process allocated after a moment and
+ * did not free, by call site. The report answers what grows, how fast, and
+ * where it comes from, in that order.
+ */
+
+/* Rates over less time would say nothing. */
+#define RATE_MS_MIN 1000
 
 /* --- --mark -------------------------------------------------------------------- */
 

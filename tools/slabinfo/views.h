@@ -19,13 +19,15 @@ void view_totals(const struct options *options, const struct model *model);
 /* -X: the totals, and the first lines of three orders; sorts the model. */
 void view_extended_totals(const struct options *options, struct model *model);
 void view_numa(const struct options *options, const struct model *model);
-void view_report(const struct options *options, const struct model *model);
+/* Of one cache, without its call sites. */
+void view_report(const struct options *options, const struct cache *cache);
 void view_json(const struct options *options, struct model *model);
 void view_openmetrics(const struct process *process, const struct model *model);
 
 /* These send further queries. */
 int view_tracking(const struct options *options, struct process *process,
 		  const struct model *model);
+int view_reports(const struct options *options, struct process *process, const struct model *model);
 int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model);
 int view_waste(const struct options *options, struct process *process, struct model *model);
