@@ -75,7 +75,7 @@ static struct segment *map_segment(size_t bytes, unsigned pool)
 {
 	char *start = os_map(bytes, SEGMENT_SIZE);
 	size_t head_end = os_pages(SEGMENT_HEAD_END);
-	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+	struct segment *segment;
 
 	if (!start)
 		return NULL;
@@ -83,6 +83,7 @@ static struct segment *map_segment(size_t bytes, unsigned pool)
 	 * the guards keep the huge page from the head. The guard in front of the head is necessary
 	 * too: another segment may end where this one starts. */
 	bind_to_node(start, bytes, pool_node(pool));
+	segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
 	if (segment_marks_ready(start, bytes) && os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
 		format(segment, bytes, pool);
