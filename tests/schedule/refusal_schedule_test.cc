@@ -146,7 +146,7 @@ void refuse_each(request what)
 		static_cast<unsigned *>(mmap(nullptr, sizeof(unsigned), PROT_READ | PROT_WRITE,
 					     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
-	*asked = most;
+	*asked = 0;
 	/* A call that fails at once asks no more: it asked for the last one that was refused. */
 	for (unsigned n = 1; n <= *asked + 1 && n <= most && !testing::Test::HasFailure();
 	     n += is_frequent ? 1 + n / 4 : 1)

@@ -393,6 +393,9 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 
 	if (guard_off)
 		most = 1 + most / 4;
+	tells->tried_guard = true;
+	if (!is_worth_it())
+		return;
 	const std::function<bool()> search = [&] {
 		std::string which = "plan";
 
