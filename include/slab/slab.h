@@ -15,8 +15,9 @@
  *                    that return -EINVAL for a destroyed cache return it for NULL, too.
  *   output           libslab writes nothing to stdout. It writes to stderr only when it finds
  *                    a problem, and for the debug flag T.
- *   stack            Allocations and frees need at most 4 KiB of stack, the other functions
- *                    8 KiB, and the report of an error 16 KiB; callbacks come on top.
+ *   stack            Allocations and frees need at most 4 KiB of stack, or 8 KiB where they
+ *                    record a call site on aarch64. The other functions need 8 KiB, and the
+ *                    report of an error 16 KiB; callbacks come on top.
  *
  * The description of each function, or of its header, has these words on safety:
  *   MT-safe          Any thread may call the function at any time. Threads need no

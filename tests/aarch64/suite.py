@@ -47,6 +47,7 @@ OF_DOCUMENTS = "documents are the same for each machine"
 OF_PAGES = "other sizes of pages are simulated under qemu-user"
 OF_ENGINES = "qemu-user runs the unit tests of the engines that need nothing of the kernel"
 OF_TOOLS = "tools read other processes by process_vm_readv(2), which qemu-user does not have"
+OF_SCHEDULER = "its scenes are of the same C code, and take half an hour in emulation"
 OF_TERMINALS = "its tests run slabinfo --top in tmux, which does not end in the machine"
 # What qemu-user does not do, and the cases that need it.
 NOT_EMULATED = {
@@ -56,10 +57,24 @@ NOT_EMULATED = {
         "MemoryTest.OutOfMemoryIsNullAndEnomem",
         "MemoryTest.OutOfMemoryStaysNullUntilSomethingIsFreed", "MemoryTest.BulkDeliversWhatThereIs",
         "MemoryTest.CreationWithoutMemoryIsEnomem", "MemoryTest.MallocWithoutMemoryIsEnomem",
-        "SegmentMark.StaysBesideLargeAllocationsWhereSpaceIsShort"],
+        "SegmentMark.StaysBesideLargeAllocationsWhereSpaceIsShort",
+        "HoldersTest.ASystemThatRefusesMemoryIsReported", "SmallProcess.WithLittleAddressSpace*",
+        "TwoNodesTest.WithoutMemoryOfItsNodeACpuIsServedByAnother"],
     "qemu-user has no process_vm_readv(2)": [
         "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject",
-        "InspectTest.*", "ObjectsTest.*"],
+        "InspectTest.*", "ObjectsTest.*", "WasteTest.*",
+        "SpaceTest.AVacantSlabHasNoMemoryAndIsInaccessible",
+        "ApartTest.PagesGoBackAndAddressesBecomeInaccessible"],
+    "qemu-user does not show which pages are in RAM": [
+        "HugeTest.WhereTheSystemUsesThemAlwaysHolesStay",
+        "Scattered.MemoryIsReturnedWhenALargerSlabTakesIt"],
+    "qemu-user has tables of all pages that are mapped": [
+        "FarMemoryTest.*", "MallocFamily.SizesThatTheMachineDoesNotHaveFail",
+        "MallocFamily.AnAlignmentMayBeLargerThanTheMachinesMemory"],
+    "filters of system calls are those of QEMU itself": [
+        "OneThreadTest.ShrinksUnderAFilterThatKillsOnMembarrier"],
+    "slab-symbolize is not among the programs": [
+        "Of/TrustTest.*/AFileOfAnotherUser", "Of/TrustTest.*/AFolderOfAnotherUser"],
     "when threads fork at once, a child may wait for a lock of QEMU itself": [
         "ForkTest.SeveralThreadsForkAtOnce"],
     "children of vfork() share no memory with their parent under qemu-user": [
@@ -284,6 +299,8 @@ def user_reason(test):
         return OF_DOCUMENTS
     if test.environment.get("SLAB_ENGINE") == "rseq":
         return NO_RSEQ
+    if test.name.startswith("schedule_test"):
+        return OF_SCHEDULER
     return OF_TOOLS if "tools" in test.labels else None
 
 
@@ -306,6 +323,8 @@ def machine_reason(test):
         return OF_DOCUMENTS
     if "SLAB_TEST_PAGE_SIZE" in test.environment:
         return OF_PAGES
+    if test.name.startswith("schedule_test"):
+        return OF_SCHEDULER
     if test.name.startswith("top_test"):
         return OF_TERMINALS
     if of_other_engine(test) and "unit" in test.labels and "fork" not in test.labels:
