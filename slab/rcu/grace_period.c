@@ -349,10 +349,16 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
 }
 
+/* An object goes from an array to a thread that takes it, and then it is pending: in this order of
+ * looks none is passed over. */
 bool rcu_has_waiting(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) ||
-	       rcu_cpus_hold(cache->rcu);
+	if (rcu_cpus_hold(cache->rcu))
+		return true;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return GUARD_AGAINST(rcu_waits_taking,
+			     __atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST)) ||
+	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
 /*

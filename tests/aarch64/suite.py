@@ -63,6 +63,7 @@ NOT_EMULATED = {
     "qemu-user has no process_vm_readv(2)": [
         "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject",
         "InspectTest.*", "ObjectsTest.*", "WasteTest.*",
+        "SymbolTest.ALibraryMayBeUnloadedMeanwhile",
         "SpaceTest.AVacantSlabHasNoMemoryAndIsInaccessible",
         "ApartTest.PagesGoBackAndAddressesBecomeInaccessible"],
     "qemu-user does not show which pages are in RAM": [
