@@ -356,8 +356,7 @@ bool rcu_has_waiting(const struct slab_cache *cache)
 	if (rcu_cpus_hold(cache->rcu))
 		return true;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return GUARD_AGAINST(rcu_waits_taking,
-			     __atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST)) ||
+	return __atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
