@@ -350,13 +350,11 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 }
 
 /* An object goes from an array to a thread that takes it, and then it is pending: in this order of
- * looks none is passed over. */
+ * looks, which loads that acquire keep, none is passed over. */
 bool rcu_has_waiting(const struct slab_cache *cache)
 {
-	if (rcu_cpus_hold(cache->rcu))
-		return true;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST) ||
+	return rcu_cpus_hold(cache->rcu) ||
+	       __atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
