@@ -95,7 +95,10 @@ cmd_test()
 {
 	case ${1:-} in
 	'') test_most ;;
-	--all) test_all ;;
+	--all)
+		[ $# -eq 1 ] || die "test --all takes no argument, not '$2'"
+		test_all
+		;;
 	*) test_by_name "$@" ;;
 	esac
 }
