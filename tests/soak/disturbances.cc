@@ -115,9 +115,14 @@ void count(struct conductor *c)
 		error("no statistics", "conductor", nullptr, 0);
 }
 
-/* What slabinfo asks for. */
+/* What slabinfo asks for. As in a server, one thread at a time answers. */
 void answer(struct conductor *c)
 {
+	static std::mutex answers;
+	const std::unique_lock<std::mutex> guard(answers, std::try_to_lock);
+
+	if (!guard)
+		return;
 	static const char *const requests[] = {"slab/2 trim", "slab/2 ping"};
 	struct slab_json reply = {};
 	const char *request = requests[c->random.below(2)];
