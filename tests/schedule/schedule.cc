@@ -392,7 +392,7 @@ void for_plans(unsigned preemptions, unsigned most, const std::function<void()> 
 	schedule_plan plan;
 
 	if (guard_off)
-		most = 1 + most / 4;
+		most = 1 + most / 16; /* and the next ones in the next turn */
 	tells->tried_guard = true;
 	if (!is_worth_it())
 		return;
